@@ -1,0 +1,1 @@
+//! Criterion benches, each beside its peers in one run.

@@ -1,0 +1,21 @@
+//! Tile IR: the program a kernel is, before any target is chosen.
+//!
+//! SSA with structured control flow over a closed set of tile operations ([`TileOp`]).
+//! [`Builder`] is the only way to make instructions; [`verify`] states the rules.
+
+mod builder;
+mod func;
+mod op;
+mod span;
+mod types;
+
+pub use builder::{Builder, result_types};
+pub use func::{
+    Assume, Def, Fact, Func, Inst, InstData, Param, RegionData, RegionId, Value, ValueData,
+};
+pub use op::{
+    Access, AtomicOp, BinaryOp, Bound, CompareOp, Coord, Literal, ReduceOp, Rounding, TileOp,
+    UnaryOp,
+};
+pub use span::Span;
+pub use types::{TileType, Type, ViewType};

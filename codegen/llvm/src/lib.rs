@@ -1,0 +1,1 @@
+//! The only crate that links LLVM: .ll text to machine code, and the kc command.

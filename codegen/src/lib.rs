@@ -1,0 +1,1 @@
+//! Passes, target tables, lowering and the reference interpreter; no LLVM.

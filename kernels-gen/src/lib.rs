@@ -1,0 +1,1 @@
+//! The kernels, their specs, variant spaces and references.

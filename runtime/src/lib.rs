@@ -1,0 +1,1 @@
+//! Runtime that servers embed: plans and launches compiled kernels.

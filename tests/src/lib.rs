@@ -1,0 +1,1 @@
+//! File tests, corpus, conformance, end to end.
