@@ -1,1 +1,3 @@
-//! Criterion benches, each beside its peers in one run.
+//! Shared parts of the benches: the machine's limits, peers, and one line a result.
+
+pub mod peers;
