@@ -132,7 +132,11 @@ impl Builder {
 pub fn result_types(f: &Func, op: &TileOp) -> Vec<Type> {
     let ty = |v: Value| f.ty(v).clone();
     let reshaped = |v: Value, shape: &[usize]| {
-        if shape.is_empty() { Type::Scalar(f.ty(v).elem()) } else { Type::tile(f.ty(v).elem(), shape) }
+        if shape.is_empty() {
+            Type::Scalar(f.ty(v).elem())
+        } else {
+            Type::tile(f.ty(v).elem(), shape)
+        }
     };
     let without_axis = |v: Value, axis: usize| {
         let mut shape = f.ty(v).shape().to_vec();

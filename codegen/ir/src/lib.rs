@@ -1,15 +1,19 @@
 //! Tile IR: the program a kernel is, before any target is chosen.
 //!
 //! SSA with structured control flow over a closed set of tile operations ([`TileOp`]).
-//! [`Builder`] is the only way to make instructions; [`verify`] states the rules.
+//! [`Builder`] is the only way to make instructions; [`Diagnostic`] is how faults are reported.
 
 mod builder;
+pub mod codes;
+mod diag;
 mod func;
 mod op;
 mod span;
 mod types;
 
 pub use builder::{Builder, result_types};
+pub use codes::explain;
+pub use diag::Diagnostic;
 pub use func::{
     Assume, Def, Fact, Func, Inst, InstData, Param, RegionData, RegionId, Value, ValueData,
 };

@@ -107,7 +107,8 @@ pub enum CompareOp {
 pub enum Rounding {
     /// To nearest, ties to even.
     NearestEven,
-    /// Towards zero. Float to integer always rounds towards zero unless `NearestEven` is given.
+    /// Towards zero: finite overflow gives the largest finite value. A float goes to an integer by
+    /// the rounding given: this one is C's conversion.
     TowardZero,
 }
 
@@ -174,6 +175,7 @@ pub struct Access {
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each variant's doc names its fields and gives their meaning")]
 pub enum TileOp {
     /// A scalar constant.
     Const(Literal),
@@ -192,11 +194,16 @@ pub enum TileOp {
     Fma { a: Value, b: Value, c: Value },
     /// `cond ? on_true : on_false`; `cond` is bool of the same shape.
     Select { cond: Value, on_true: Value, on_false: Value },
-    /// Numeric conversion. To a narrower float: `rounding`; `saturate` clamps finite overflow and
-    /// infinities to the largest finite value (f8e4m3, f6, f4), otherwise overflow gives the format's
-    /// inf or NaN. Float → integer clamps, NaN → 0. Integer → narrower integer wraps, or clamps if `saturate`.
+    /// Numeric conversion, rounded once from the exact source value.
+    ///
+    /// To a float: `rounding`; `saturate` clamps finite overflow and infinities to the largest finite
+    /// value, otherwise overflow gives the format's infinity, or its NaN where it has none (f8e4m3,
+    /// FNUZ, e8m0). f6 and f4 have neither: they always saturate, and NaN gives the largest positive
+    /// value. A negative number is NaN in e8m0, zero its smallest value. NaN otherwise stays NaN.
+    /// Float → integer clamps, NaN → 0. Integer → narrower integer wraps, or clamps if `saturate`.
+    /// From bool: 0 or 1. To bool: whether it is not 0 (NaN is true).
     Cast { x: Value, to: DType, rounding: Rounding, saturate: bool },
-    /// Same bits, another dtype of the same width.
+    /// Same bits, another dtype of the same width; not to or from bool, not to tf32.
     Bitcast { x: Value, to: DType },
 
     /// Same elements in row-major order, another shape.
