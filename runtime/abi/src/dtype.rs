@@ -2,7 +2,10 @@
 
 /// The type of one element of a tensor, tile or scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "each variant is named by the type it stands for; `name` gives the text form")]
+#[allow(
+    missing_docs,
+    reason = "each variant is named by the type it stands for; `name` gives the text form"
+)]
 pub enum DType {
     Bool,
     I4,

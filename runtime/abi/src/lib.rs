@@ -1,7 +1,26 @@
 //! The data contract between compiler, tuner and runtime.
 //!
-//! Data only: no behaviour beyond parsing, printing and checking itself.
+//! Data only: no behaviour beyond parsing, printing and checking itself. No dependencies: the text
+//! form of manifests and config records is a small subset of TOML with a reader and writer here, so
+//! that the tree a server embeds stays small.
 
 mod dtype;
+mod expr;
+mod kernel;
+mod manifest;
+mod op_impl;
+mod op_spec;
+mod target;
+mod variant;
 
 pub use dtype::{DType, Kind};
+pub use expr::{CmpOp, Cond, Expr, ParseError};
+pub use kernel::{ArtifactKind, AssumeDesc, Fact, KernelDesc, LaunchDesc, ParamDesc, ParamKind};
+pub use manifest::{MANIFEST_VERSION, Manifest};
+pub use op_impl::{Arg, Launch, OpImpl, Workspace};
+pub use op_spec::{
+    AttrSpec, AxisKey, AxisSpec, OpSpec, Problem, Role, ScalarSpec, Strides, TensorLayout,
+    TensorSpec, Tolerance,
+};
+pub use target::{Family, MmaCap, TargetCaps, TargetId};
+pub use variant::Variant;
