@@ -10,6 +10,7 @@ mod kernel;
 mod manifest;
 mod op_impl;
 mod op_spec;
+mod pack;
 mod target;
 mod variant;
 
@@ -22,5 +23,6 @@ pub use op_spec::{
     AttrSpec, AxisKey, AxisSpec, OpSpec, Problem, Role, ScalarSpec, Strides, TensorLayout,
     TensorSpec, Tolerance,
 };
+pub use pack::{MANIFEST_FILE, PACK_ALIGN, PACK_MAGIC, PACK_VERSION, Pack, PackError, PackWriter};
 pub use target::{Family, MmaCap, TargetCaps, TargetId};
 pub use variant::Variant;
