@@ -1,1 +1,21 @@
 //! Passes, target tables, lowering and the reference interpreter; no LLVM.
+//!
+//! [`compile`] takes verified tile IR to `.ll` text. `README.md` in this crate is the pipeline on
+//! one page.
+
+mod pass;
+pub mod target;
+
+pub use pass::{Dump, Options, Output, Stage, Timing};
+
+use target::TargetDesc;
+use tilewright_ir::{Diagnostic, Func};
+
+/// Compiles a kernel for a target.
+pub fn compile(
+    func: &Func,
+    target: &TargetDesc,
+    options: &Options,
+) -> Result<Output, Vec<Diagnostic>> {
+    pass::run(func, target, options)
+}
