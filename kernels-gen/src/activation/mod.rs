@@ -1,0 +1,3 @@
+//! Gated activations.
+
+pub mod spec;

@@ -1,0 +1,3 @@
+//! Attention over paged and ragged keys and values, and the cache's upkeep.
+
+pub mod spec;

@@ -1,0 +1,3 @@
+//! Norms over rows: RMSNorm, RMSNorm fused with the residual addition, LayerNorm, per-head RMSNorm.
+
+pub mod spec;

@@ -1,0 +1,3 @@
+//! Samplers: logit edits, filters, draws, speculative acceptance, log-probabilities.
+
+pub mod spec;

@@ -1,0 +1,3 @@
+//! Softmax and log-softmax over rows.
+
+pub mod spec;
