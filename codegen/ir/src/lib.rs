@@ -1,13 +1,17 @@
 //! Tile IR: the program a kernel is, before any target is chosen.
 //!
 //! SSA with structured control flow over a closed set of tile operations ([`TileOp`]).
-//! [`Builder`] is the only way to make instructions; [`Diagnostic`] is how faults are reported.
+//! [`Builder`] is the only way to make instructions; [`print()`] and [`parse()`] are its text form;
+//! [`Diagnostic`] is how faults are reported.
 
 mod builder;
 pub mod codes;
 mod diag;
 mod func;
+mod mnemonic;
 mod op;
+mod parse;
+mod print;
 mod span;
 mod types;
 
@@ -21,5 +25,10 @@ pub use op::{
     Access, AtomicOp, BinaryOp, Bound, CompareOp, Coord, Literal, ReduceOp, Rounding, TileOp,
     UnaryOp,
 };
+pub use parse::{parse, parse_file};
+pub use print::{print, print_with_spans};
 pub use span::Span;
 pub use types::{TileType, Type, ViewType};
+
+/// Regions may be nested this deep; the parser and the verifier refuse more.
+pub const MAX_NESTING: usize = 64;
