@@ -4,25 +4,31 @@
 //! form of manifests and config records is a small subset of TOML with a reader and writer here, so
 //! that the tree a server embeds stays small.
 
+mod check;
 mod dtype;
 mod expr;
 mod kernel;
 mod manifest;
+mod manifest_text;
 mod op_impl;
 mod op_spec;
 mod pack;
+mod sha256;
 mod target;
+pub mod text;
 mod variant;
 
 pub use dtype::{DType, Kind};
 pub use expr::{CmpOp, Cond, Expr, ParseError};
 pub use kernel::{ArtifactKind, AssumeDesc, Fact, KernelDesc, LaunchDesc, ParamDesc, ParamKind};
 pub use manifest::{MANIFEST_VERSION, Manifest};
+pub use manifest_text::{ManifestError, ManifestHead};
 pub use op_impl::{Arg, Launch, OpImpl, Workspace};
 pub use op_spec::{
     AttrSpec, AxisKey, AxisSpec, OpSpec, Problem, Role, ScalarSpec, Strides, TensorLayout,
     TensorSpec, Tolerance,
 };
 pub use pack::{MANIFEST_FILE, PACK_ALIGN, PACK_MAGIC, PACK_VERSION, Pack, PackError, PackWriter};
+pub use sha256::sha256_hex;
 pub use target::{Family, MmaCap, TargetCaps, TargetId};
 pub use variant::Variant;
