@@ -1,3 +1,4 @@
 //! Gated activations.
 
 pub mod spec;
+pub mod reference;

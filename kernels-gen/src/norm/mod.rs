@@ -1,3 +1,4 @@
 //! Norms over rows: RMSNorm, RMSNorm fused with the residual addition, LayerNorm, per-head RMSNorm.
 
 pub mod spec;
+pub mod reference;

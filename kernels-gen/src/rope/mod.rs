@@ -1,3 +1,4 @@
 //! Rotary position embedding: the table of angles, and its application to q and k.
 
 pub mod spec;
+pub mod reference;

@@ -1,3 +1,4 @@
 //! Softmax and log-softmax over rows.
 
 pub mod spec;
+pub mod reference;
