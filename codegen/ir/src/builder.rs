@@ -95,6 +95,26 @@ impl Builder {
         self.op(op)[0]
     }
 
+    /// Appends an op whose result types are given: the parser keeps them as written.
+    pub(crate) fn op_typed(&mut self, op: TileOp, types: &[Type]) -> Vec<Value> {
+        self.push_inst(op, types)
+    }
+
+    pub(crate) fn set_name(&mut self, name: String) {
+        self.func.name = name;
+    }
+
+    pub(crate) fn set_inst_span(&mut self, inst: Inst, span: Span) {
+        if let Some(data) = self.func.insts.get_mut(inst.index()) {
+            data.span = span;
+        }
+    }
+
+    /// Leaves the innermost open region, whose `yield` is there already.
+    pub(crate) fn leave(&mut self) {
+        self.open.pop();
+    }
+
     /// An `i64` constant.
     pub fn index(&mut self, v: i64) -> Value {
         self.op1(TileOp::Const(Literal { dtype: DType::I64, bits: v as u64 }))

@@ -25,7 +25,7 @@ codes! {
     /// A scalar where a tile belongs, or the like.
     FORM = "V0010": "The operation takes another form of value here: a scalar, a tile or a view. A scalar never turns into a tile by itself: `splat` does that. A view is memory: load from it.";
     /// An element type the operation does not have.
-    ELEMENT = "V0011": "The operation is not defined for this element type. Arithmetic is on f64, f32, f16, bf16 and integers of 8 bits and more; exp, ln, sin, cos, tanh and erf are on f32; narrower types are storage: cast to a wider type first.";
+    ELEMENT = "V0011": "The operation is not defined for this element type. Arithmetic is on f64, f32, f16, bf16 and integers of 8 bits and more; exp, ln, sin, cos, tanh and erf are on f32; float sums and products of a tile are on f32 and f64; narrower types are storage: cast to a wider type first.";
     /// Operands of different types.
     OPERANDS = "V0012": "The operands of an element-wise operation have one and the same element type and shape. Use a cast, `splat`, or a broadcast.";
     /// A shape the operation cannot have.
@@ -51,7 +51,7 @@ codes! {
     /// An atomic the targets do not have.
     ATOMIC = "V0025": "Atomic add is on i32, u32, i64, u64, f32 and f64; maximum, minimum, and, or, xor and exchange are on 32- and 64-bit integers; exchange is on f32 and f64 too.";
     /// A product of unsupported types.
-    MMA_TYPES = "V0030": "`mma` takes two float operands with an f32 accumulator, two f64 operands with an f64 accumulator, or two integer operands of 8 or 4 bits with an i32 accumulator. Both float operands have one type, but f8e4m3 and f8e5m2 mix, as do their FNUZ forms.";
+    MMA_TYPES = "V0030": "`mma` takes two float operands of at most 32 bits with an f32 accumulator, two f64 operands with an f64 accumulator, or two integer operands of 8 or 4 bits with an i32 accumulator. Which pairs a target has an instruction for is decided when the kernel is compiled for it.";
     /// A product of unfitting shapes.
     MMA_SHAPE = "V0031": "`mma` multiplies [M, K] by [K, N] and adds to [M, N].";
     /// Scales that do not fit the operands.

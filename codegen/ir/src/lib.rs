@@ -2,18 +2,20 @@
 //!
 //! SSA with structured control flow over a closed set of tile operations ([`TileOp`]).
 //! [`Builder`] is the only way to make instructions; [`print()`] and [`parse()`] are its text form;
-//! [`Diagnostic`] is how faults are reported.
+//! [`verify()`] states and checks the rules, and [`Diagnostic`] is how faults are reported.
 
 mod builder;
 pub mod codes;
 mod diag;
 mod func;
+pub mod layout;
 mod mnemonic;
 mod op;
 mod parse;
 mod print;
 mod span;
 mod types;
+mod verify;
 
 pub use builder::{Builder, result_types};
 pub use codes::explain;
@@ -29,6 +31,7 @@ pub use parse::{parse, parse_file};
 pub use print::{print, print_with_spans};
 pub use span::Span;
 pub use types::{TileType, Type, ViewType};
+pub use verify::{MAX_RANK, MAX_TILE_ELEMENTS, verify};
 
 /// Regions may be nested this deep; the parser and the verifier refuse more.
 pub const MAX_NESTING: usize = 64;

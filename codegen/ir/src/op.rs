@@ -84,9 +84,10 @@ pub enum BinaryOp {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// Shift left; a count at or above the width gives 0.
+    /// Shift left. The count is read as unsigned; at or above the width it gives 0.
     Shl,
-    /// Shift right: arithmetic for signed, logical for unsigned; an over-wide count gives the sign fill or 0.
+    /// Shift right: arithmetic for signed, logical for unsigned; an over-wide
+    /// count gives the sign fill or 0.
     Shr,
 }
 

@@ -14,7 +14,7 @@ pub enum Type {
     View(ViewType),
 }
 
-/// Element type and shape of a tile. Rank 1 to 5; every dim at least 1; dims are powers of two times
+/// Element type and shape of a tile. Rank 1 to 5; every extent at least 1; extents are powers of two times
 /// small factors where a backend wants them so, but the IR does not require it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TileType {
@@ -69,9 +69,9 @@ impl Type {
 }
 
 impl TileType {
-    /// Number of elements.
+    /// Number of elements; `usize::MAX` where that is too small, which no verified tile has.
     pub fn len(&self) -> usize {
-        self.shape.iter().product()
+        self.shape.iter().fold(1, |n: usize, extent| n.saturating_mul(*extent))
     }
 
     /// Whether there are no elements (never true for a verified tile).
