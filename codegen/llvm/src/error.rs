@@ -5,6 +5,8 @@ use std::fmt;
 /// The step that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// The kernel cannot be lowered to LLVM IR.
+    Lower,
     /// No LLVM back end for the triple, or it refuses the CPU or a feature.
     Target,
     /// The text is not LLVM IR.
@@ -24,6 +26,7 @@ pub enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Step::Lower => "lowering the kernel",
             Step::Target => "choosing the target machine",
             Step::Parse => "reading the LLVM IR",
             Step::Verify => "verifying the LLVM IR",

@@ -6,6 +6,7 @@
 //! LLVM reports some failures ("cannot select") by ending the process. A caller that must survive
 //! them (a tuner, a fuzzer) uses [`isolated`], which compiles in a child process.
 
+pub mod artifact;
 mod emit;
 mod error;
 mod ffi;
@@ -15,6 +16,7 @@ mod link;
 mod machine;
 mod toolchain;
 
+pub use artifact::{Artifact, compile_kernel};
 pub use emit::{Level, Output, emit, shared_object};
 pub use error::{Error, Step};
 pub use ffi::labelled;

@@ -43,3 +43,13 @@ impl Machine {
         })
     }
 }
+
+impl From<&tilewright_codegen::target::LlvmTarget> for Machine {
+    fn from(target: &tilewright_codegen::target::LlvmTarget) -> Machine {
+        Machine {
+            triple: target.triple.into(),
+            cpu: target.cpu.into(),
+            features: target.features.join(","),
+        }
+    }
+}

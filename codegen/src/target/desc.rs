@@ -1,6 +1,6 @@
 //! What the compiler knows of a target: data, and the checks that prove a row consistent.
 
-use tilewright_abi::DType;
+use tilewright_abi::{DType, MmaCap, TargetCaps, TargetId};
 
 /// Which lowering folder a target uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,6 +105,23 @@ impl TargetDesc {
     /// The first mma row for these operands.
     pub fn mma_row(&self, a: DType, b: DType, acc: DType) -> Option<&'static MmaShape> {
         self.mma.iter().find(|m| m.a == a && m.b == b && m.acc == acc)
+    }
+
+    /// What variant spaces may look at.
+    pub fn caps(&self) -> TargetCaps {
+        let family = match self.family {
+            Family::Cpu => tilewright_abi::Family::Cpu,
+            Family::Nvptx => tilewright_abi::Family::Nvptx,
+            Family::Amdgcn => tilewright_abi::Family::Amdgcn,
+        };
+        let cap = |m: &MmaShape| MmaCap { a: m.a, b: m.b, acc: m.acc, k_group: m.k_group };
+        TargetCaps {
+            id: TargetId::new(self.id),
+            family,
+            vector_bytes: self.vector_bytes,
+            vector_regs: self.vector_regs,
+            mma: self.mma.iter().map(cap).collect(),
+        }
     }
 
     /// Whether the row contradicts itself; the message says how.
