@@ -33,7 +33,7 @@
 //!         | "for" value "=" value "to" value "step" value [ "carry" carry ] region
 //!         | "while" carry region "do" "(" [ value { "," value } ] ")" region
 //!         | "if" value [ ":" "(" type { "," type } ")" ] region "else" region
-//!         | "yield" [ value { "," value } ]
+//!         | "yield" [ value { "," value } ]       // the first value on the same line
 //! access  = value "[" coord { "," coord } "]" "bounds" "[" bound { "," bound } "]"
 //! coord   = ( "span" | "rows" | "gather" ) value
 //! bound   = "dim" | "limit" value | "inside"

@@ -95,6 +95,11 @@ impl<'t> Cursor<'t> {
         self.rest().starts_with(c)
     }
 
+    /// Whether `c` comes next and on this line.
+    pub(super) fn at_on_line(&self, c: char) -> bool {
+        self.rest().trim_start_matches([' ', '\t']).starts_with(c)
+    }
+
     pub(super) fn at_digit(&mut self) -> bool {
         self.rest().starts_with(|c: char| c.is_ascii_digit())
     }

@@ -30,7 +30,7 @@ impl Parser<'_> {
                 return Ok((TileOp::Atomic { op, access, value }, Vec::new()));
             }
             "yield" => {
-                let values = if self.c.at('%') { self.values()? } else { Vec::new() };
+                let values = if self.c.at_on_line('%') { self.values()? } else { Vec::new() };
                 return Ok((TileOp::Yield { values }, Vec::new()));
             }
             "for" => return self.for_op(),
