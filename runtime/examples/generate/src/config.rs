@@ -63,7 +63,9 @@ impl LlamaConfig {
         }
         let keys = Keys { gguf };
         if keys.optional("expert_count")?.is_some_and(|n| n > 0) {
-            return Err(Error::unsupported("models with experts (`llama.expert_count`) are not supported"));
+            return Err(Error::unsupported(
+                "models with experts (`llama.expert_count`) are not supported",
+            ));
         }
         let hidden_size = keys.required("embedding_length")?;
         let num_qo_heads = keys.required("attention.head_count")?;
@@ -147,7 +149,9 @@ impl Keys<'_> {
         match self.optional(key)? {
             Some(0) => Err(Error::malformed(format!("`{ARCHITECTURE}.{key}` is 0"))),
             Some(v) => Ok(v),
-            None => Err(Error::malformed(format!("metadata key `{ARCHITECTURE}.{key}` is missing"))),
+            None => {
+                Err(Error::malformed(format!("metadata key `{ARCHITECTURE}.{key}` is missing")))
+            }
         }
     }
 
@@ -168,9 +172,9 @@ impl Keys<'_> {
                 let factor = self.positive_float("rope.scaling.factor")?.unwrap_or(1.0);
                 Ok(RopeScaling::Linear { factor })
             }
-            Some(other) => {
-                Err(Error::unsupported(format!("`{key}` is `{other}`; `none` and `linear` are supported")))
-            }
+            Some(other) => Err(Error::unsupported(format!(
+                "`{key}` is `{other}`; `none` and `linear` are supported"
+            ))),
         }
     }
 
@@ -181,7 +185,9 @@ impl Keys<'_> {
             .ok_or_else(|| Error::malformed("tensor `token_embd.weight` is missing"))?;
         let rows = info.num_rows();
         if rows > MAX_SIZE {
-            return Err(Error::malformed(format!("a vocabulary of {rows}, above the limit {MAX_SIZE}")));
+            return Err(Error::malformed(format!(
+                "a vocabulary of {rows}, above the limit {MAX_SIZE}"
+            )));
         }
         let tokens = self.gguf.strings("tokenizer.ggml.tokens")?.unwrap_or_default().len() as u64;
         if tokens != rows {

@@ -34,7 +34,8 @@ impl ModelFile {
         // itself. A process that truncates the file while we run can still fault us; that is the price of
         // not copying the weights, and the README of the example says so.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| io("map", e))?;
-        let gguf = Gguf::parse(&map).map_err(|e| e.context(format_args!("`{}`", path.display())))?;
+        let gguf =
+            Gguf::parse(&map).map_err(|e| e.context(format_args!("`{}`", path.display())))?;
         Ok(ModelFile { map, gguf })
     }
 

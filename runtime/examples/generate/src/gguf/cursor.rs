@@ -72,7 +72,9 @@ impl<'a> Cursor<'a> {
         let bytes = self.take(n, what)?;
         match std::str::from_utf8(bytes) {
             Ok(s) => Ok(s.to_owned()),
-            Err(e) => Err(Error::malformed(format!("{what} at byte {at} is not UTF-8")).with_source(e)),
+            Err(e) => {
+                Err(Error::malformed(format!("{what} at byte {at} is not UTF-8")).with_source(e))
+            }
         }
     }
 }

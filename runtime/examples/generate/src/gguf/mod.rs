@@ -42,9 +42,8 @@ impl Gguf {
         let num_pairs = c.count(MIN_PAIR_BYTES, "the number of metadata pairs")?;
         let metadata = read_metadata(&mut c, num_pairs)?;
         let alignment = alignment(&metadata)?;
-        let entries = (0..num_tensors)
-            .map(|i| read_entry(&mut c, i))
-            .collect::<Result<Vec<Entry>>>()?;
+        let entries =
+            (0..num_tensors).map(|i| read_entry(&mut c, i)).collect::<Result<Vec<Entry>>>()?;
         let tensors = place(entries, c.position() as u64, alignment, bytes.len() as u64)?;
         Ok(Gguf { version, metadata, tensors })
     }
@@ -234,8 +233,13 @@ fn place(
             .with_help("the file may be cut short; fetch it again"));
         };
         extents.insert((start, end, name.clone()));
-        let info =
-            TensorInfo { name: name.clone(), dims, ty, offset: start as usize, bytes: bytes as usize };
+        let info = TensorInfo {
+            name: name.clone(),
+            dims,
+            ty,
+            offset: start as usize,
+            bytes: bytes as usize,
+        };
         if tensors.insert(name.clone(), info).is_some() {
             return Err(Error::malformed(format!("tensor `{name}` appears twice")));
         }

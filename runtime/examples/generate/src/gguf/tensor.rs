@@ -11,12 +11,7 @@ pub struct TensorType {
     block_bytes: u64,
 }
 
-const fn row(
-    number: u32,
-    name: &'static str,
-    block_elems: u64,
-    block_bytes: u64,
-) -> TensorType {
+const fn row(number: u32, name: &'static str, block_elems: u64, block_bytes: u64) -> TensorType {
     TensorType { number, name, block_elems, block_bytes }
 }
 

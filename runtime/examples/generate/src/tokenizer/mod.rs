@@ -65,7 +65,9 @@ impl Tokenizer {
             }
             None => {
                 let prefix = gguf.boolean("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
-                inner.with_normalizer(Some(sentence_piece_normalizer(prefix)?)).map_err(internal)?;
+                inner
+                    .with_normalizer(Some(sentence_piece_normalizer(prefix)?))
+                    .map_err(internal)?;
             }
         }
         let added = tokens.iter().zip(&kinds).filter_map(|(token, kind)| match kind {

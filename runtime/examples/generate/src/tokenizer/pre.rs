@@ -34,8 +34,10 @@ pub(super) fn by_name(name: &str) -> Result<PreTokenizer> {
         }
         "llama-bpe" | "llama3" | "llama-v3" => {
             let pattern = SplitPattern::Regex(LLAMA3.to_owned());
-            let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false)
-                .map_err(|e| Error::new(ErrorKind::Runtime, "cannot compile a pattern").with_source(e))?;
+            let split =
+                Split::new(pattern, SplitDelimiterBehavior::Isolated, false).map_err(|e| {
+                    Error::new(ErrorKind::Runtime, "cannot compile a pattern").with_source(e)
+                })?;
             let bytes = ByteLevel::new(false, false, false).into();
             let wrapper = Sequence::new(vec![split.into(), bytes]).into();
             Ok(PreTokenizer { wrapper, ignore_merges: true, add_bos: true })

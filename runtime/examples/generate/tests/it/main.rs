@@ -1,0 +1,6 @@
+//! Tests of the example as a whole, in one binary: the file reader, the tokenizer, the model.
+
+mod gguf;
+mod oracle;
+mod support;
+mod tokenizer;
