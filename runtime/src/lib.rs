@@ -42,3 +42,11 @@
 //! `rt.run("op", &args, &stream)` does plan (cached), bind and run in one go, for what runs once.
 //! Share scratch memory between calls with `plan.bind_with(&args, &workspace)`, where
 //! `workspace = rt.workspace(plan.workspace_bytes())?` is at least as large as each plan asks.
+
+pub mod device;
+mod error;
+pub mod knobs;
+mod pool;
+
+pub use error::{Error, ErrorKind, Result};
+pub use tilewright_abi::DType;
