@@ -1,1 +1,7 @@
-//! File tests, corpus, conformance, end to end.
+//! What the project's tests share: file tests, guarded memory, raw execution of compiled kernels,
+//! comparison of the interpreter with compiled code.
+
+pub mod filecheck;
+pub mod filetest;
+pub mod guard;
+pub mod knobs;
