@@ -29,19 +29,15 @@ pub(crate) fn other_stage(span: &Span) -> Diagnostic {
 pub(crate) fn carried_type(span: &Span, what: &str, name: &str, was: &Type, is: &Type) -> Diagnostic {
     Diagnostic::new("K0103", format!("`{name}` changes its type in {what}"))
         .at(span)
-        .label(format!("starts as {}, ends as {}", was, is))
+        .label(format!("starts as {was}, ends as {is}"))
         .note("a variable carried through a kernel region keeps one type and shape")
 }
 
-pub(crate) fn branch_types(span: &Span, name: &str, then: &Type, els: &Type) -> Diagnostic {
-    let subject = if name.is_empty() {
-        "the value of this `if`".to_string()
-    } else {
-        format!("`{name}`")
-    };
-    Diagnostic::new("K0104", format!("{subject} has different types in its two branches"))
+pub(crate) fn branch_types(span: &Span, then: &Type, els: &Type) -> Diagnostic {
+    Diagnostic::new("K0104", "the branches of a kernel `if` give values of different types")
         .at(span)
-        .label(format!("{} if true, {} if false", then, els))
+        .label(format!("{then} if true, {els} if false"))
+        .note("a variable that a branch assigns has one type and shape after the `if`")
 }
 
 pub(crate) fn carried_count(span: &Span, what: &str, name: &str) -> Diagnostic {
@@ -56,12 +52,15 @@ pub(crate) fn fixed_changed(span: &Span, what: &str, name: &str) -> Diagnostic {
         .label("decided while staging, so it cannot depend on a kernel region")
 }
 
-pub(crate) fn left_region(span: &Span, what: &str, region: &Span, kind: &str) -> Diagnostic {
-    Diagnostic::new("K0107", format!("{what} cannot leave {kind}"))
-        .at(span)
-        .label(format!("would leave {kind}"))
-        .note(format!("the region begins at {}:{}:{}", region.file, region.line, region.col))
-        .help("both branches are staged and a kernel loop has no early exit; use `while`, or `select` the result")
+pub(crate) fn left_region(span: &Span, what: &str, region: &Span, construct: &str) -> Diagnostic {
+    let d = Diagnostic::new("K0107", format!("{what} cannot leave a kernel {construct}")).at(span);
+    let d = if span == region {
+        d.label("this runs in the kernel")
+    } else {
+        d.label(format!("would leave the {construct} that begins at line {}", region.line))
+    };
+    d.note("a kernel loop has no early exit, and both branches of a kernel `if` are staged")
+        .help("state the exit in the condition of a `while`, or `select` the result")
 }
 
 pub(crate) fn condition_assigns(span: &Span, name: &str) -> Diagnostic {
@@ -74,7 +73,7 @@ pub(crate) fn condition_assigns(span: &Span, name: &str) -> Diagnostic {
 pub(crate) fn shapes_differ(span: &Span, op: &str, lhs: &Type, rhs: &Type) -> Diagnostic {
     Diagnostic::new(
         "K0110",
-        format!("`{op}` of {} and {}", lhs, rhs),
+        format!("`{op}` of {lhs} and {rhs}"),
     )
     .at(span)
     .label("the shapes differ")
@@ -82,7 +81,7 @@ pub(crate) fn shapes_differ(span: &Span, op: &str, lhs: &Type, rhs: &Type) -> Di
 }
 
 pub(crate) fn tile_in_scalar(span: &Span, ty: &Type) -> Diagnostic {
-    Diagnostic::new("K0111", format!("a scalar operation is given a {}", ty))
+    Diagnostic::new("K0111", format!("a scalar operation is given a {ty}"))
         .at(span)
         .label("the first operand is a scalar, so all must be")
         .help("splat the first operand: `a.splat(shape)`")
@@ -111,7 +110,7 @@ pub(crate) fn bad_shape(span: &Span, what: String, help: &str) -> Diagnostic {
 }
 
 pub(crate) fn store_shape(span: &Span, value: &Type, block: &[usize]) -> Diagnostic {
-    Diagnostic::new("K0119", format!("{} is stored to a block of {block:?}", value))
+    Diagnostic::new("K0119", format!("{value} is stored to a block of {block:?}"))
         .at(span)
         .label("the shapes differ")
         .note("axes of extent 1 may be left out; the others must agree")

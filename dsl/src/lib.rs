@@ -1,5 +1,8 @@
 //! What a kernel author imports.
 
+extern crate self as tilewright_dsl;
+
+pub mod control;
 mod diag;
 mod elem;
 mod handle;
@@ -15,6 +18,7 @@ pub use tilewright_ir::{AtomicOp, Diagnostic, Func, ReduceOp, Rounding};
 
 /// Everything a kernel file needs: `use tilewright_dsl::prelude::*;`.
 pub mod prelude {
+    pub use crate::control::{Carry, KernelRange, range, range_part};
     pub use crate::elem::{
         BF16, Bits, Bool, Elem, F8E4M3, F8E5M2, F16, F32, F64, Float, I4, I8, I16, I32, I64,
         IndexElem, Int, Number, U4, U8, U16, U32, U64,

@@ -21,12 +21,22 @@ pub(crate) struct Context {
     pub(crate) builder: Builder,
     /// The region each value belongs to.
     homes: Vec<RegionId>,
+    /// The regions whose values may be used, outermost first. Not the builder's own list: while an
+    /// `else` branch is staged, the `then` branch is still open there, awaiting its yield.
+    open: Vec<RegionId>,
     /// What each region is part of, for messages: "`for` loop", "`if`".
     kinds: Vec<&'static str>,
     diagnostics: Vec<Diagnostic>,
     /// Place and name of the last `break`, `continue` or `return` that began to leave a region.
     pub(crate) leaving: Option<(Place, &'static str)>,
     place: Place,
+}
+
+/// A nesting of regions to return to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Depth {
+    usable: usize,
+    in_builder: usize,
 }
 
 thread_local! {
@@ -63,6 +73,7 @@ pub fn stage<R>(
         id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         builder: Builder::new(name),
         homes: Vec::new(),
+        open: vec![Func::BODY],
         kinds: Vec::new(),
         diagnostics: Vec::new(),
         leaving: None,
@@ -88,10 +99,16 @@ pub(crate) fn at<R>(place: Place, f: impl FnOnce(&mut Context) -> R) -> Option<R
     STAGES.with_borrow_mut(|stages| {
         let cx = stages.last_mut()?;
         cx.place = place;
+        cx.leaving = None;
         let span = source::span(place);
         cx.builder.set_span(span);
         Some(f(cx))
     })
+}
+
+/// As [`at`], but neither sets the place nor forgets what is being left.
+pub(crate) fn peek<R>(f: impl FnOnce(&mut Context) -> R) -> Option<R> {
+    STAGES.with_borrow_mut(|stages| stages.last_mut().map(f))
 }
 
 /// Appends the op that `make` returns, which has one result.
@@ -137,7 +154,7 @@ impl Context {
             return self.placeholder(&Type::Scalar(DType::I64));
         }
         let home = self.home(raw.value);
-        if self.builder.open_regions().contains(&home) {
+        if self.open.contains(&home) {
             return raw.value;
         }
         let func = self.builder.func();
@@ -194,7 +211,34 @@ impl Context {
         self.kinds.resize(region.index(), "region");
         self.kinds.push(kind);
         self.builder.enter(region);
+        self.open.push(region);
         region
+    }
+
+    /// From here on, values of the innermost region may not be used.
+    pub(crate) fn end_region(&mut self) {
+        self.open.pop();
+    }
+
+    /// Runs `f` while values of `region`, which has ended, may be used once more.
+    pub(crate) fn reopen<R>(&mut self, region: RegionId, f: impl FnOnce(&mut Context) -> R) -> R {
+        self.open.push(region);
+        let result = f(self);
+        self.open.pop();
+        result
+    }
+
+    /// How deep the open regions are nested, for [`Context::abandon`].
+    pub(crate) fn depth(&self) -> Depth {
+        Depth { usable: self.open.len(), in_builder: self.builder.open_regions().len() }
+    }
+
+    /// Forgets the regions opened since `depth`.
+    pub(crate) fn abandon(&mut self, depth: Depth) {
+        self.open.truncate(depth.usable);
+        while self.builder.open_regions().len() > depth.in_builder {
+            self.builder.discard();
+        }
     }
 
     /// A new parameter of an open region.
@@ -218,7 +262,7 @@ impl Context {
 
     /// Values made since the last call belong to the innermost open region.
     fn note_homes(&mut self) {
-        let region = self.builder.open_regions().last().copied().unwrap_or(Func::BODY);
+        let region = self.open.last().copied().unwrap_or(Func::BODY);
         self.homes.resize(self.builder.func().values.len(), region);
     }
 
