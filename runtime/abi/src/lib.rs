@@ -5,6 +5,7 @@
 //! that the tree a server embeds stays small.
 
 mod check;
+mod config;
 mod dtype;
 mod expr;
 mod kernel;
@@ -18,6 +19,10 @@ mod target;
 pub mod text;
 mod variant;
 
+pub use config::{
+    CONFIG_VERSION, ConfigError, ConfigFile, ConfigKey, ConfigRecord, KeyField, Provenance, bucket,
+    device_key, layout_class,
+};
 pub use dtype::{DType, Kind};
 pub use expr::{CmpOp, Cond, Expr, ParseError};
 pub use kernel::{ArtifactKind, AssumeDesc, Fact, KernelDesc, LaunchDesc, ParamDesc, ParamKind};

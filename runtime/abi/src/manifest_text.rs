@@ -305,7 +305,7 @@ fn role_name(r: Role) -> &'static str {
     }
 }
 
-fn strides_name(s: Strides) -> &'static str {
+pub(crate) fn strides_name(s: Strides) -> &'static str {
     match s {
         Strides::Rows => "rows",
         Strides::Packed => "packed",

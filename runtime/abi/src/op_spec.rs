@@ -129,7 +129,7 @@ pub struct Tolerance {
 /// One instance of an op: what `plan` is asked for.
 ///
 /// A tensor without an entry in `layouts` is row-major without gaps and aligned to 64 bytes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Problem {
     /// The op's name.
     pub op: String,
@@ -144,7 +144,7 @@ pub struct Problem {
 }
 
 /// Strides and alignment of one tensor of a [`Problem`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TensorLayout {
     /// In elements, one an axis.
     pub strides: Vec<i64>,
