@@ -26,7 +26,13 @@ pub(crate) fn other_stage(span: &Span) -> Diagnostic {
         .note("a handle is valid only inside the `stage` call that made it")
 }
 
-pub(crate) fn carried_type(span: &Span, what: &str, name: &str, was: &Type, is: &Type) -> Diagnostic {
+pub(crate) fn carried_type(
+    span: &Span,
+    what: &str,
+    name: &str,
+    was: &Type,
+    is: &Type,
+) -> Diagnostic {
     Diagnostic::new("K0103", format!("`{name}` changes its type in {what}"))
         .at(span)
         .label(format!("starts as {was}, ends as {is}"))

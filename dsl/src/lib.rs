@@ -15,6 +15,7 @@ mod staging;
 
 pub use staging::{Stage, stage};
 pub use tilewright_ir::{AtomicOp, Diagnostic, Func, ReduceOp, Rounding};
+pub use tilewright_macros::{Carry, kernel};
 
 /// Everything a kernel file needs: `use tilewright_dsl::prelude::*;`.
 pub mod prelude {
@@ -32,4 +33,5 @@ pub mod prelude {
     };
     pub use crate::staging::{Stage, stage};
     pub use tilewright_ir::{AtomicOp, Diagnostic, Func, ReduceOp, Rounding};
+    pub use tilewright_macros::{Carry, kernel};
 }

@@ -213,7 +213,8 @@ pub(crate) fn same_shape(
     let (lhs_ty, rhs_ty) = (cx.ty(lhs), cx.ty(rhs));
     let (lhs, rhs) = (cx.get(lhs), cx.get(rhs));
     let (lhs, rhs) = (cx.splat(lhs, rhs_ty.shape()), cx.splat(rhs, lhs_ty.shape()));
-    if lhs_ty.shape() != rhs_ty.shape() && !lhs_ty.shape().is_empty() && !rhs_ty.shape().is_empty() {
+    if lhs_ty.shape() != rhs_ty.shape() && !lhs_ty.shape().is_empty() && !rhs_ty.shape().is_empty()
+    {
         cx.report(diag::shapes_differ(&cx.span(), op, &lhs_ty, &rhs_ty));
         return (lhs, lhs);
     }

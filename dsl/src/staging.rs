@@ -11,7 +11,9 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tilewright_abi::DType;
-use tilewright_ir::{Builder, Diagnostic, Func, Literal, RegionId, Span, TileOp, Type, Value, verify};
+use tilewright_ir::{
+    Builder, Diagnostic, Func, Literal, RegionId, Span, TileOp, Type, Value, verify,
+};
 
 pub use crate::params::Stage;
 
@@ -140,7 +142,8 @@ impl Context {
     pub(crate) fn report(&mut self, d: Diagnostic) {
         let same = |o: &Diagnostic| {
             o.code == d.code
-                && (&o.span.file, o.span.line, o.span.col) == (&d.span.file, d.span.line, d.span.col)
+                && (&o.span.file, o.span.line, o.span.col)
+                    == (&d.span.file, d.span.line, d.span.col)
         };
         if !self.diagnostics.iter().any(same) {
             self.diagnostics.push(d);

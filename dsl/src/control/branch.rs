@@ -145,11 +145,14 @@ impl<C: Condition> Branch<C> {
     {
         let in_else = self.else_region != RegionId(0);
         let values = if in_else { &mut self.else_value } else { &mut self.then_value };
-        C::visit(&mut value, &mut Leaves::new(&mut |leaf| {
-            if let Leaf::Value(raw) = leaf {
-                values.push(*raw);
-            }
-        }));
+        C::visit(
+            &mut value,
+            &mut Leaves::new(&mut |leaf| {
+                if let Leaf::Value(raw) = leaf {
+                    values.push(*raw);
+                }
+            }),
+        );
         value
     }
 
@@ -185,9 +188,8 @@ impl<C: Condition> Branch<C> {
         let else_yields = merges.iter().map(|(_, els)| cx.get(*els)).collect();
         cx.end_region();
         cx.builder.exit(else_yields);
-        let then_yields = cx.reopen(self.then_region, |cx| {
-            merges.iter().map(|(then, _)| cx.get(*then)).collect()
-        });
+        let then_yields = cx
+            .reopen(self.then_region, |cx| merges.iter().map(|(then, _)| cx.get(*then)).collect());
         cx.builder.exit(then_yields);
         let Err(cond) = self.condition.decide() else { return };
         let cond = cx.get(cond);
@@ -219,11 +221,14 @@ impl<C: Condition> Branch<C> {
             unreachable!("one of the branches is run");
         };
         let mut results = self.value_results.iter();
-        C::visit(&mut value, &mut Leaves::new(&mut |leaf| {
-            if let (Leaf::Value(raw), Some(result)) = (leaf, results.next()) {
-                *raw = *result;
-            }
-        }));
+        C::visit(
+            &mut value,
+            &mut Leaves::new(&mut |leaf| {
+                if let (Leaf::Value(raw), Some(result)) = (leaf, results.next()) {
+                    *raw = *result;
+                }
+            }),
+        );
         value
     }
 }

@@ -30,6 +30,7 @@ pub struct KernelRange {
 #[track_caller]
 pub fn range(lo: impl IntoIndex, hi: impl IntoIndex, step: impl IntoIndex) -> KernelRange {
     let place = Location::caller();
+    let (lo, hi) = (lo.index_at(place).raw, hi.index_at(place).raw);
     let step = step.index_at(place).raw;
     at(place, |cx| {
         let func = cx.builder.func();
@@ -41,7 +42,7 @@ pub fn range(lo: impl IntoIndex, hi: impl IntoIndex, step: impl IntoIndex) -> Ke
             cx.report(diag::bad_step(&cx.span(), step));
         }
     });
-    KernelRange { lo: lo.index_at(place).raw, hi: hi.index_at(place).raw, step, place }
+    KernelRange { lo, hi, step, place }
 }
 
 /// Part `part` of `parts` of `range(0, n, step)`, in blocks of whole steps: the parts are
@@ -174,7 +175,8 @@ impl KernelFor {
     /// Takes the values of a changed variable at the end of the body.
     #[track_caller]
     pub fn carry_out<T: Carry + ?Sized>(&mut self, variable: &mut T, name: &'static str) {
-        self.carried.take_out(Location::caller(), "a kernel loop", name, true, |l| variable.visit(l));
+        self.carried
+            .take_out(Location::caller(), "a kernel loop", name, true, |l| variable.visit(l));
     }
 
     /// The body ran to its end.

@@ -11,8 +11,8 @@
 //! variables really change; and a variable that changed unseen holds a value of the discarded
 //! region in the second pass, which is reported.
 
-mod carry;
 mod branch;
+mod carry;
 mod for_loop;
 mod logic;
 mod regions;
@@ -25,4 +25,5 @@ pub use logic::{And, Logic, Or};
 pub use regions::leaving;
 pub use while_loop::While;
 
+pub use crate::ops::{KernelEq, KernelOrd};
 pub use crate::source::{Entered, Source, enter};

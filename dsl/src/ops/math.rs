@@ -78,7 +78,8 @@ pub fn select<E: Elem, C: Mask>(
     let cond = cond.raw_handle().0;
     let (on_true, on_false) = (on_true.operand(place).0, on_false.operand(place).0);
     Handle::of(RawHandle(emit(place, |cx| {
-        let (on_true, on_false) = (like(cx, "select", cond, on_true), like(cx, "select", cond, on_false));
+        let (on_true, on_false) =
+            (like(cx, "select", cond, on_true), like(cx, "select", cond, on_false));
         TileOp::Select { cond: cx.get(cond), on_true, on_false }
     })))
 }

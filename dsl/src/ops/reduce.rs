@@ -133,6 +133,10 @@ impl<E: Elem> Tile<E> {
     /// Inclusive prefix fold along `axis` with `op`, from index 0 up, in order.
     #[track_caller]
     pub fn scan(self, op: ReduceOp, axis: usize) -> Tile<E> {
-        Tile::from_raw(emit(Location::caller(), |cx| TileOp::Scan { op, x: cx.get(self.raw), axis }))
+        Tile::from_raw(emit(Location::caller(), |cx| TileOp::Scan {
+            op,
+            x: cx.get(self.raw),
+            axis,
+        }))
     }
 }

@@ -29,7 +29,11 @@ impl<E: Elem> Tile<E> {
     pub fn t(self) -> Tile<E> {
         let rank = self.rank();
         if rank < 2 {
-            report(Location::caller(), format!("`t` of a tile of rank {rank}"), "it swaps the last two axes");
+            report(
+                Location::caller(),
+                format!("`t` of a tile of rank {rank}"),
+                "it swaps the last two axes",
+            );
             return self;
         }
         let mut perm: Vec<usize> = (0..rank).collect();
@@ -41,7 +45,10 @@ impl<E: Elem> Tile<E> {
     #[track_caller]
     pub fn permute(self, perm: impl AsRef<[usize]>) -> Tile<E> {
         let perm = perm.as_ref().to_vec();
-        Tile::from_raw(emit(Location::caller(), |cx| TileOp::Transpose { x: cx.get(self.raw), perm }))
+        Tile::from_raw(emit(Location::caller(), |cx| TileOp::Transpose {
+            x: cx.get(self.raw),
+            perm,
+        }))
     }
 
     /// Repeats axes of extent 1 to `shape`, which has the same rank.
@@ -49,7 +56,8 @@ impl<E: Elem> Tile<E> {
     pub fn broadcast(self, shape: impl AsRef<[usize]>) -> Tile<E> {
         let place = Location::caller();
         let (from, shape) = (self.shape(), shape.as_ref().to_vec());
-        let fits = from.len() == shape.len() && from.iter().zip(&shape).all(|(a, b)| *a == 1 || a == b);
+        let fits =
+            from.len() == shape.len() && from.iter().zip(&shape).all(|(a, b)| *a == 1 || a == b);
         if !fits {
             report(
                 place,
@@ -69,7 +77,9 @@ impl<E: Elem> Tile<E> {
         let mut shape = self.shape();
         if axis > shape.len() {
             let rank = shape.len();
-            at(Location::caller(), |cx| cx.report(diag::bad_axis(&cx.span(), axis, rank + 1, "tile")));
+            at(Location::caller(), |cx| {
+                cx.report(diag::bad_axis(&cx.span(), axis, rank + 1, "tile"))
+            });
             return self;
         }
         shape.insert(axis, 1);
@@ -90,7 +100,8 @@ impl<E: Elem> Tile<E> {
             );
             return self;
         }
-        let unit: Vec<usize> = (0..shape.len()).map(|i| if i == axis { from[0] } else { 1 }).collect();
+        let unit: Vec<usize> =
+            (0..shape.len()).map(|i| if i == axis { from[0] } else { 1 }).collect();
         self.reshape(unit).broadcast(shape)
     }
 
