@@ -17,6 +17,7 @@
 //! | `stage NAME` | compiled up to `layout`, `sched`, `lir` or `ll` | the text of that stage |
 //! | `asm` | compiled | the assembly |
 //! | `diag` | compiled, which must fail | the diagnostics |
+//! | `exec` | for each `// run:` line, run by the interpreter and, for every target that this machine can execute, as compiled code on guarded memory | that the results agree |
 //!
 //! With `// exact` the output is compared with the file `NAME.out` beside it, which
 //! `cargo xtask bless` writes. Other directives are those of [`crate::filecheck`].
@@ -29,7 +30,9 @@ use tilewright_codegen::{Options, Stage, compile};
 use tilewright_ir::{Diagnostic, Func};
 use tilewright_llvm::{Level, Machine, Output, emit};
 
+use crate::differential::{compare, runnable};
 use crate::filecheck::{self, Directive};
+use crate::launch_line::Launch;
 
 /// Runs every `.tile` file below a folder; an error lists the failures.
 pub fn run_folder(folder: &Path, bless: bool) -> Result<usize, String> {
@@ -91,6 +94,7 @@ enum Action {
     Stage(Stage),
     Asm,
     Diag,
+    Exec(Vec<String>),
 }
 
 impl Case {
@@ -103,6 +107,11 @@ impl Case {
                 action = Some(Action::read(rest.trim())?);
             } else if let Some(rest) = comment.strip_prefix("target:") {
                 id = rest.trim();
+            } else if let Some(rest) = comment.strip_prefix("run:") {
+                match &mut action {
+                    Some(Action::Exec(runs)) => runs.push(rest.trim().to_owned()),
+                    _ => return Err("`run:` belongs to `test: exec`".into()),
+                }
             } else if comment == "exact" {
                 exact = true;
             } else if let Some(d) = Directive::parse(comment, i + 1) {
@@ -111,7 +120,8 @@ impl Case {
         }
         let target = target::find(id).ok_or_else(|| format!("no target `{id}`"))?;
         let action = action.ok_or("no `// test:` line")?;
-        if directives.is_empty() && !exact {
+        let executed = matches!(&action, Action::Exec(runs) if !runs.is_empty());
+        if directives.is_empty() && !exact && !executed {
             return Err("nothing is checked: no `check:` and no `exact`".into());
         }
         Ok(Case { action, target, exact, directives })
@@ -151,6 +161,16 @@ impl Case {
                     .map_err(|e| e.to_string())?;
                 String::from_utf8(asm).map_err(|e| e.to_string())
             }
+            (Action::Exec(runs), Ok(f)) => {
+                for run in runs {
+                    let launch = Launch::parse(run, &f)?;
+                    for target in runnable() {
+                        compare(&f, &launch.args, launch.grid, target, launch.tolerance)
+                            .map_err(|e| format!("`run: {run}` on {}: {e}", target.id))?;
+                    }
+                }
+                Ok(String::new())
+            }
             (Action::Diag, Ok(f)) => match compile(&f, self.target, &Options::default()) {
                 Ok(_) => Err("compilation succeeded; it must fail".into()),
                 Err(d) => Ok(rendered(&d)),
@@ -173,6 +193,7 @@ impl Action {
                 .ok_or_else(|| format!("no stage `{rest}`")),
             "asm" => Ok(Action::Asm),
             "diag" => Ok(Action::Diag),
+            "exec" => Ok(Action::Exec(Vec::new())),
             _ => Err(format!("`test: {text}` is none of the forms of a file test")),
         }
     }

@@ -41,3 +41,8 @@ fn asm() {
 fn diag() {
     folder("diag");
 }
+
+#[test]
+fn exec() {
+    folder("exec");
+}
