@@ -1,8 +1,6 @@
 //! Contracts of the gated activations.
 
-use tilewright_abi::{
-    AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance,
-};
+use tilewright_abi::{AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
 

@@ -1,7 +1,7 @@
 //! Attention in naive f64: one query head against a list of keys.
 
 /// What changes the scores and the weights of one head.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// Multiplies q·k.
     pub sm_scale: f64,

@@ -5,9 +5,7 @@
 //! num_kv_heads, head_dim, page_size]`, in which neighbouring keys are neighbours in memory: the form
 //! in which q·kᵀ needs no shuffles. V is `v_cache` in either case.
 
-use tilewright_abi::{
-    AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance,
-};
+use tilewright_abi::{AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
 const CACHE: [DType; 5] = [DType::F32, DType::BF16, DType::F16, DType::F8E4M3, DType::F8E5M2];

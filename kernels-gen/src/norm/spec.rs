@@ -1,8 +1,6 @@
 //! Contracts of the norms.
 
-use tilewright_abi::{
-    AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance,
-};
+use tilewright_abi::{AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance};
 
 /// Element types of activations.
 pub const FLOATS: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
@@ -18,8 +16,11 @@ fn rows_axes() -> Vec<AxisSpec> {
     ]
 }
 
-fn weight_attr() -> AttrSpec {
-    AttrSpec::new("weight", &["plain", "plus_one"])
+fn scalars() -> Vec<ScalarSpec> {
+    vec![
+        ScalarSpec::new("eps", DType::F32).range(0.0, 1.0).default_value(1e-5),
+        ScalarSpec::new("weight_offset", DType::F32).default_value(0.0),
+    ]
 }
 
 const TOLERANCE: Tolerance = Tolerance { abs: 1e-6, rel: 1e-5, ulp: 1 };
@@ -28,8 +29,8 @@ const TOLERANCE: Tolerance = Tolerance { abs: 1e-6, rel: 1e-5, ulp: 1 };
 pub fn rmsnorm() -> OpSpec {
     OpSpec {
         name: "norm.rmsnorm".into(),
-        doc: "out[r, :] = x[r, :] / sqrt(mean(x[r, :]^2) + eps) * weight. The mean is taken in f32 \
-              and does not overflow for finite rows. weight = plus_one multiplies by 1 + weight."
+        doc: "out[r, :] = x[r, :] / sqrt(mean(x[r, :]^2) + eps) * (weight + weight_offset). The mean is taken in f32 \
+              and does not overflow for finite rows."
             .into(),
         axes: rows_axes(),
         tensors: vec![
@@ -37,8 +38,8 @@ pub fn rmsnorm() -> OpSpec {
             TensorSpec::new("weight", Role::In, &FLOATS, &["hidden"]),
             TensorSpec::new("out", Role::Out, &FLOATS, &["rows", "hidden"]),
         ],
-        scalars: vec![eps()],
-        attrs: vec![weight_attr()],
+        scalars: scalars(),
+        attrs: vec![],
         constraints: vec![],
         tolerance: TOLERANCE,
     }
@@ -59,8 +60,8 @@ pub fn add_rmsnorm() -> OpSpec {
             TensorSpec::new("weight", Role::In, &FLOATS, &["hidden"]),
             TensorSpec::new("out", Role::Out, &FLOATS, &["rows", "hidden"]),
         ],
-        scalars: vec![eps()],
-        attrs: vec![weight_attr()],
+        scalars: scalars(),
+        attrs: vec![],
         constraints: vec![],
         tolerance: TOLERANCE,
     }
@@ -70,9 +71,10 @@ pub fn add_rmsnorm() -> OpSpec {
 pub fn layernorm() -> OpSpec {
     OpSpec {
         name: "norm.layernorm".into(),
-        doc: "out[r, :] = (x[r, :] - mean) / sqrt(var + eps) * weight + bias, with the variance of \
+        doc:
+            "out[r, :] = (x[r, :] - mean) / sqrt(var + eps) * weight + bias, with the variance of \
               the whole row taken about its mean in f32."
-            .into(),
+                .into(),
         axes: rows_axes(),
         tensors: vec![
             TensorSpec::new("x", Role::In, &FLOATS, &["rows", "hidden"]),
@@ -91,7 +93,7 @@ pub fn layernorm() -> OpSpec {
 pub fn qk_norm() -> OpSpec {
     OpSpec {
         name: "norm.qk_norm".into(),
-        doc: "out[t, h, :] = rmsnorm(x[t, h, :]) * weight. Token and head strides are free, so x may \
+        doc: "out[t, h, :] = rmsnorm(x[t, h, :]) with one weight for all heads. Token and head strides are free, so x may \
               be the q or k part of a fused projection; out may be the memory of x."
             .into(),
         axes: vec![
@@ -104,8 +106,8 @@ pub fn qk_norm() -> OpSpec {
             TensorSpec::new("weight", Role::In, &FLOATS, &["head_dim"]),
             TensorSpec::new("out", Role::Out, &FLOATS, &["tokens", "heads", "head_dim"]),
         ],
-        scalars: vec![eps()],
-        attrs: vec![weight_attr()],
+        scalars: scalars(),
+        attrs: vec![],
         constraints: vec![],
         tolerance: TOLERANCE,
     }

@@ -28,9 +28,8 @@ pub fn frequency(theta: f64, rotary_dim: usize, i: usize, scaling: Scaling<'_>) 
             (1.0 - smooth) * f / factor + smooth * f
         }
         Scaling::Yarn { factor, beta_fast, beta_slow, original } => {
-            let dim_of = |turns: f64| {
-                dim * (original / (turns * 2.0 * PI)).ln() / (2.0 * theta.ln())
-            };
+            let dim_of =
+                |turns: f64| dim * (original / (turns * 2.0 * PI)).ln() / (2.0 * theta.ln());
             let low = dim_of(beta_fast).floor().max(0.0);
             let high = dim_of(beta_slow).ceil().min(dim - 1.0);
             let high = if high == low { low + 0.001 } else { high };

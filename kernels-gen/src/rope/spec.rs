@@ -1,16 +1,13 @@
 //! Contracts of rotary position embedding.
 
-use tilewright_abi::{
-    AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance,
-};
+use tilewright_abi::{AttrSpec, AxisSpec, DType, OpSpec, Role, ScalarSpec, TensorSpec, Tolerance};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
 
 /// The cosines and sines of every position, built once for a model.
 pub fn table() -> OpSpec {
-    let scalar = |name: &str, default: f64| {
-        ScalarSpec::new(name, DType::F32).default_value(default)
-    };
+    let scalar =
+        |name: &str, default: f64| ScalarSpec::new(name, DType::F32).default_value(default);
     OpSpec {
         name: "rope.table".into(),
         doc: "cos_sin[p, i] = cos(p * f_i) * attention_factor and cos_sin[p, rotary_dim/2 + i] the \

@@ -90,7 +90,14 @@ pub fn sample(logits: &[f32], p: Params) -> (i32, i32) {
 }
 
 /// Repetition, frequency and presence penalties on one logit.
-pub fn penalise(x: f32, prompt: i32, output: i32, repetition: f32, frequency: f32, presence: f32) -> f32 {
+pub fn penalise(
+    x: f32,
+    prompt: i32,
+    output: i32,
+    repetition: f32,
+    frequency: f32,
+    presence: f32,
+) -> f32 {
     let seen = prompt > 0 || output > 0;
     let x = match (seen, x > 0.0) {
         (false, _) => x,

@@ -216,4 +216,3 @@ pub fn rejection_sample() -> OpSpec {
     s.attrs = vec![AttrSpec::new("mode", &["standard", "greedy"])];
     s
 }
-
