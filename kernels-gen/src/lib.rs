@@ -4,17 +4,17 @@
 //! target's capabilities, `reference.rs` the meaning in naive Rust, and one file per algorithm. No
 //! kernel names an architecture.
 
-pub mod common;
-pub mod gemm;
-pub mod moe;
-pub mod quant;
 pub mod activation;
 pub mod attention;
+pub mod common;
 pub mod embedding;
+pub mod gemm;
+pub mod moe;
 pub mod norm;
+pub mod quant;
+mod registry;
 pub mod rope;
 pub mod sampler;
 pub mod softmax;
-mod registry;
 
 pub use registry::{ImplDef, LaunchDef, OpEntry, StageFn, registry};

@@ -139,5 +139,11 @@ pub fn registry() -> Vec<OpEntry> {
     ops.extend(crate::gemm::entries());
     ops.extend(crate::quant::entries());
     ops.extend(crate::moe::entries());
+    ops.extend(crate::norm::entries());
+    ops.extend(crate::rope::entries());
+    ops.extend(crate::activation::entries());
+    ops.extend(crate::embedding::entries());
+    ops.extend(crate::attention::entries());
+    ops.extend(crate::softmax::entries());
     ops
 }
