@@ -1,7 +1,10 @@
 //! Dynamic quantisers and dequantisers.
 
+mod group;
 pub mod reference;
+mod space;
 pub mod spec;
+mod token;
 
 use crate::OpEntry;
 
@@ -10,10 +13,14 @@ pub fn entries() -> Vec<OpEntry> {
     let mut ops = Vec::new();
     for code in spec::Code::ALL {
         for grouping in code.groupings() {
-            let spec = spec::quantise(code, grouping);
-            ops.push(OpEntry { spec, impls: Box::new(|_| Vec::new()) });
-            let spec = spec::dequantise(code, grouping);
-            ops.push(OpEntry { spec, impls: Box::new(|_| Vec::new()) });
+            ops.push(OpEntry {
+                spec: spec::quantise(code, grouping),
+                impls: Box::new(move |caps| space::quant_impls(code, grouping, caps)),
+            });
+            ops.push(OpEntry {
+                spec: spec::dequantise(code, grouping),
+                impls: Box::new(move |caps| space::dequant_impls(code, grouping, caps)),
+            });
         }
     }
     ops
