@@ -43,10 +43,34 @@
 //! Share scratch memory between calls with `plan.bind_with(&args, &workspace)`, where
 //! `workspace = rt.workspace(plan.workspace_bytes())?` is at least as large as each plan asks.
 
+mod args;
+mod buffer;
+mod catalog;
+mod config_store;
 pub mod device;
 mod error;
+mod graph;
 pub mod knobs;
+mod launch;
+mod notice;
+mod plan;
 mod pool;
+mod resolve;
+mod runtime;
+mod select;
+pub mod store;
+mod tensor;
 
+pub use args::{Args, Number};
+pub use buffer::{Buffer, Element};
+pub use catalog::Catalog;
+pub use config_store::{Choice, Configs};
 pub use error::{Error, ErrorKind, Result};
-pub use tilewright_abi::DType;
+pub use graph::{Event, Graph, Stream};
+pub use launch::Call;
+pub use plan::Plan;
+pub use runtime::{Builder, Runtime};
+pub use select::{Reason, Selection, select};
+pub use tensor::{MAX_RANK, Tensor};
+pub use tilewright_abi as abi;
+pub use tilewright_abi::{DType, Problem, TensorLayout};
