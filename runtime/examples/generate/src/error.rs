@@ -114,6 +114,12 @@ impl fmt::Display for Error {
     }
 }
 
+impl From<tilewright::Error> for Error {
+    fn from(e: tilewright::Error) -> Self {
+        Self::new(ErrorKind::Runtime, "the runtime refused").with_source(e)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_ref().map(|e| &**e as &(dyn std::error::Error + 'static))

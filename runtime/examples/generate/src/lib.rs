@@ -1,9 +1,16 @@
 //! A real model on the command line: what the binary and its tests are made of.
 //!
-//! [`map`] opens a model file, [`gguf`] checks it, [`config`] and [`tokenizer`] read from its metadata.
+//! The way of the data: [`map`] opens a model file and [`gguf`] checks it; [`config`] and [`tokenizer`]
+//! read its metadata.
 
+pub mod args;
+pub mod chat;
 pub mod config;
 pub mod error;
 pub mod gguf;
+pub mod interrupt;
 pub mod map;
+pub mod output;
+pub mod report;
+pub mod sampling;
 pub mod tokenizer;

@@ -1,1 +1,3 @@
+//! Answers prompts with a Llama-architecture model from a GGUF file.
+
 fn main() {}

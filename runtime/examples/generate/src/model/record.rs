@@ -1,0 +1,59 @@
+//! Recording: ops are planned in order, then bound to one shared workspace and recorded as a graph.
+
+use tilewright::{Args, Call, Graph, Plan, Runtime, Stream};
+
+use crate::error::Result;
+
+/// Ops in the order they will run.
+pub(super) struct Recorder<'a> {
+    rt: &'a Runtime,
+    stream: &'a Stream,
+    steps: Vec<(Plan, Args)>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(rt: &'a Runtime, stream: &'a Stream) -> Self {
+        Self { rt, stream, steps: Vec::new() }
+    }
+
+    /// Adds an op.
+    pub(super) fn push(&mut self, op: &str, args: Args) -> Result<()> {
+        let plan = self.rt.plan(op, &args)?;
+        self.steps.push((plan, args));
+        Ok(())
+    }
+
+    /// Binds and records them all.
+    pub(super) fn finish(self) -> Result<Recorded> {
+        let bytes = self.steps.iter().map(|(plan, _)| plan.workspace_bytes()).max().unwrap_or(0);
+        let workspace = self.rt.workspace(bytes)?;
+        let mut calls = self
+            .steps
+            .iter()
+            .map(|(plan, args)| Ok(plan.bind_with(args, &workspace)?))
+            .collect::<Result<Vec<Call>>>()?;
+        let graph = Graph::record(self.rt, self.stream, |stream| {
+            calls.iter_mut().try_for_each(|call| call.run(stream))
+        })?;
+        Ok(Recorded { graph, calls })
+    }
+}
+
+/// A recorded sequence of ops; inputs change in place between replays.
+pub(super) struct Recorded {
+    graph: Graph,
+    /// The bound calls own the workspace that the graph's launches use.
+    calls: Vec<Call>,
+}
+
+impl Recorded {
+    /// Runs the whole once more.
+    pub(super) fn replay(&self, stream: &Stream) -> Result<()> {
+        Ok(self.graph.replay(stream)?)
+    }
+
+    /// How many ops it holds.
+    pub(super) fn num_ops(&self) -> usize {
+        self.calls.len()
+    }
+}
