@@ -99,7 +99,7 @@ fn load(cli: &Cli, file: &Arc<ModelFile>) -> Result<Model> {
 
 /// The CPU with the embedded kernels; 0 threads is one for each core.
 pub fn runtime(threads: usize) -> Result<Runtime> {
-    Ok(Runtime::builder().cpu_threads(threads).pack(tilewright_pack::PACK).build()?)
+    Ok(Runtime::builder().cpu_threads(threads).pack(&[]).build()?)
 }
 
 fn answer(

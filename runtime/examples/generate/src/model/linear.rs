@@ -179,7 +179,7 @@ fn pack_run(
         panel_start += n / PANEL_N;
         packed(weight.bytes);
     }
-    stream.synchronize()?;
+    stream.sync()?;
     let operands = operands
         .into_iter()
         .map(|(name, t)| Ok((gemm_operand(name)?, t)))
@@ -196,9 +196,7 @@ fn pack_op(ty: TensorType) -> String {
 /// their types and extents.
 fn panels(rt: &Runtime, weight: &TensorInfo, n: usize) -> Result<Vec<(&'static str, Tensor)>> {
     let op = pack_op(weight.ty);
-    let spec = rt.spec(&op).ok_or_else(|| {
-        Error::new(ErrorKind::Runtime, format!("the kernel pack has no `{op}`"))
-    })?;
+    let spec = rt.spec(&op)?;
     let axis = |name: &str| match name {
         "n" => Some(n as i64),
         "k" => Some(weight.row_elems() as i64),

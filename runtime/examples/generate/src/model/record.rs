@@ -27,23 +27,22 @@ impl<'a> Recorder<'a> {
     pub(super) fn finish(self) -> Result<Recorded> {
         let bytes = self.steps.iter().map(|(plan, _)| plan.workspace_bytes()).max().unwrap_or(0);
         let workspace = self.rt.workspace(bytes)?;
-        let mut calls = self
+        let calls = self
             .steps
             .iter()
             .map(|(plan, args)| Ok(plan.bind_with(args, &workspace)?))
             .collect::<Result<Vec<Call>>>()?;
         let graph = Graph::record(self.rt, self.stream, |stream| {
-            calls.iter_mut().try_for_each(|call| call.run(stream))
+            calls.iter().try_for_each(|call| call.run(stream))
         })?;
-        Ok(Recorded { graph, calls })
+        Ok(Recorded { graph, num_ops: calls.len() })
     }
 }
 
 /// A recorded sequence of ops; inputs change in place between replays.
 pub(super) struct Recorded {
     graph: Graph,
-    /// The bound calls own the workspace that the graph's launches use.
-    calls: Vec<Call>,
+    num_ops: usize,
 }
 
 impl Recorded {
@@ -54,6 +53,6 @@ impl Recorded {
 
     /// How many ops it holds.
     pub(super) fn num_ops(&self) -> usize {
-        self.calls.len()
+        self.num_ops
     }
 }

@@ -60,8 +60,6 @@ pub struct Session<'m> {
 /// The recorded decode step and the host side of its inputs.
 struct Decode {
     inputs: Inputs,
-    /// Owns the memory that the recorded launches use.
-    buffers: Buffers,
     recorded: Recorded,
     positions: Vec<i32>,
     slots: Vec<i64>,
@@ -159,7 +157,7 @@ impl Decode {
         push_layers(&mut rec, s, &inputs, &buffers, Rows::Decode { max_kv_len })?;
         head.push(&mut rec, s, &buffers.x)?;
         let recorded = rec.finish()?;
-        Ok(Decode { inputs, buffers, recorded, positions: vec![0; batch], slots: vec![-1; batch] })
+        Ok(Decode { inputs, recorded, positions: vec![0; batch], slots: vec![-1; batch] })
     }
 }
 
@@ -201,7 +199,7 @@ impl Session<'_> {
     /// Writes the inputs of a pass over `range` of all prompt tokens, laid end to end. Returns the
     /// sequences that end in it, each with the row of its last token.
     fn fill(&mut self, inputs: &Inputs, range: Range<usize>) -> Result<Vec<(usize, i32)>> {
-        let (mut ids, mut positions, mut slots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ids, mut positions, mut slots) = (Vec::<i32>::new(), Vec::new(), Vec::new());
         let mut indptr = vec![0];
         let mut ended = Vec::new();
         let mut before = 0;
@@ -268,7 +266,7 @@ impl Session<'_> {
     }
 
     fn took_step(&mut self) -> Result<()> {
-        self.model.stream.synchronize()?;
+        self.model.stream.sync()?;
         self.head.read(&mut self.chosen)?;
         self.steps += 1;
         for sequence in self.sequences.iter_mut().filter(|s| s.is_active()) {
