@@ -23,6 +23,7 @@ pub use diag::Diagnostic;
 pub use func::{
     Assume, Def, Fact, Func, Inst, InstData, Param, RegionData, RegionId, Value, ValueData,
 };
+pub use layout::{Dim, Layout, bits_for};
 pub use op::{
     Access, AtomicOp, BinaryOp, Bound, CompareOp, Coord, Literal, ReduceOp, Rounding, TileOp,
     UnaryOp,
