@@ -3,11 +3,14 @@
 //! [`compile`] takes verified tile IR to `.ll` text. `README.md` in this crate is the pipeline on
 //! one page.
 
-pub mod interp;
+pub mod lir;
+mod lower;
 mod pass;
+mod passes;
+mod pipeline;
 pub mod target;
 
-pub use pass::{Dump, Options, Output, Stage, Timing};
+pub use pass::{Dump, Options, Output, Stage, Timing, pass_names};
 
 use target::TargetDesc;
 use tilewright_ir::{Diagnostic, Func};

@@ -1,0 +1,799 @@
+//! Reads and writes of views.
+//!
+//! An access at spans and rows is a box. If the whole box is known or found to be inside the view,
+//! registers are read straight from it. Otherwise a helper copies what is inside to a buffer on the
+//! stack, where the rest has been filled in, and registers are read from there: both ways share one
+//! sequence of vector loads, at another address with other strides. Stores are the same backwards.
+//!
+//! An access with its own coordinate for each element uses masked gathers and scatters.
+
+use super::convert::{Lane, assemble, convert, gather, inside, is_live, places};
+use super::elementwise::memory_elem;
+use super::{Bound, Cx, Result, Tile, View, helpers};
+use crate::lir::{BinOp, Builder, CastOp, CmpOp, Elem, Op, Ty, Val};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tilewright_abi::DType;
+use tilewright_ir::{Access, AtomicOp, Bound as Limit, Coord, Dim, Layout, Value};
+
+const I64: Ty = Ty::scalar(Elem::I64);
+
+/// Bytes from the start of a box to a coordinate of one axis.
+#[derive(Clone, Debug)]
+enum Steps {
+    /// Bytes for each step.
+    Even(Val),
+    /// Bytes by coordinate.
+    Table(Vec<Val>),
+}
+
+/// Where a box lies in memory.
+struct Place {
+    start: Val,
+    axes: Vec<Steps>,
+    /// Addresses of rows (all axes but the last), by packed index.
+    rows: BTreeMap<u64, Val>,
+}
+
+impl Place {
+    /// Address of coordinates.
+    fn address(&mut self, b: &mut Builder, layout: &Layout, index: u64) -> Val {
+        let coords = layout.unpack(index);
+        let Some(last) = coords.len().checked_sub(1) else { return self.start };
+        let key = index & !layout.axis_mask(last);
+        let row = match self.rows.get(&key) {
+            Some(&row) => row,
+            None => {
+                let mut sum = b.i64(0);
+                for (steps, &c) in self.axes.iter().zip(&coords).take(last) {
+                    let off = offset(b, steps, c);
+                    sum = b.bin(BinOp::Add, sum, off);
+                }
+                let row = b.gep(self.start, sum);
+                self.rows.insert(key, row);
+                row
+            }
+        };
+        let off = offset(b, &self.axes[last], coords[last]);
+        b.gep(row, off)
+    }
+}
+
+fn offset(b: &mut Builder, steps: &Steps, c: usize) -> Val {
+    match steps {
+        Steps::Even(step) => b.bin_imm(BinOp::Mul, *step, c as u64),
+        Steps::Table(list) => match list.get(c) {
+            Some(&v) => v,
+            None => b.i64(0),
+        },
+    }
+}
+
+/// A box access before it is known whether it is inside.
+struct BoxAccess {
+    start: Val,
+    axes: Vec<Steps>,
+    /// For each axis: first and past-the-last coordinate inside, in the box's own counting; for a
+    /// table axis whether each row exists.
+    ranges: Vec<Range>,
+    /// Whether everything is inside; `None` if known to be.
+    inside: Option<Val>,
+}
+
+enum Range {
+    All,
+    Span(Val, Val),
+    Rows(Vec<Val>),
+}
+
+fn row_major_strides(shape: &[usize], bytes: u32) -> Vec<i64> {
+    let mut strides = vec![i64::from(bytes); shape.len()];
+    for i in (0..shape.len().saturating_sub(1)).rev() {
+        strides[i] = strides[i + 1] * shape[i + 1] as i64;
+    }
+    strides
+}
+
+impl Cx<'_> {
+    /// The number of coordinates on an axis that are allowed: `min(dim, limit)`.
+    fn limit_of(&mut self, view: &View, axis: usize, bound: &Limit) -> Result<Option<Val>> {
+        Ok(match bound {
+            Limit::Inside => None,
+            Limit::Dim => Some(view.dims[axis]),
+            Limit::Limit(v) => {
+                let v = self.scalar(*v)?;
+                Some(self.b.intrinsic("smin", &[view.dims[axis], v]))
+            }
+        })
+    }
+
+    fn stride_bytes(&mut self, view: &View, axis: usize) -> Val {
+        let bytes = memory_elem(view.dtype).bytes();
+        self.b.bin_imm(BinOp::Mul, view.strides[axis], u64::from(bytes))
+    }
+
+    /// Whether this access needs a coordinate for each element.
+    fn is_scattered(access: &Access) -> bool {
+        let rows = access.coords.iter().filter(|c| matches!(c, Coord::Rows(_))).count();
+        let last_is_rows = matches!(access.coords.last(), Some(Coord::Rows(_)));
+        rows > 1 || last_is_rows || access.coords.iter().any(|c| matches!(c, Coord::Gather(_)))
+    }
+
+    fn box_access(&mut self, access: &Access, shape: &[usize]) -> Result<BoxAccess> {
+        let view = self.view(access.view)?;
+        let mut start_offset = self.b.i64(0);
+        let (mut axes, mut ranges) = (Vec::new(), Vec::new());
+        let mut inside: Option<Val> = None;
+        for (axis, (coord, bound)) in access.coords.iter().zip(&access.bounds).enumerate() {
+            let extent = shape.get(axis).copied().unwrap_or(1);
+            let stride = self.stride_bytes(&view, axis);
+            let limit = match bound {
+                _ if self.program.info.is_inside(self.inst, axis) => None,
+                bound => self.limit_of(&view, axis, bound)?,
+            };
+            match coord {
+                Coord::Span(origin) => {
+                    let origin = self.scalar(*origin)?;
+                    let bytes = self.b.bin(BinOp::Mul, origin, stride);
+                    start_offset = self.b.bin(BinOp::Add, start_offset, bytes);
+                    axes.push(Steps::Even(stride));
+                    let Some(limit) = limit else {
+                        ranges.push(Range::All);
+                        continue;
+                    };
+                    let zero = self.b.i64(0);
+                    let room = self.b.bin(BinOp::Sub, limit, origin);
+                    let size = self.b.i64(extent as i64);
+                    let from_zero = self.b.cmp(CmpOp::Sge, origin, zero);
+                    let fits = self.b.cmp(CmpOp::Sge, room, size);
+                    let ok = self.b.bin(BinOp::And, from_zero, fits);
+                    inside = Some(match inside {
+                        Some(i) => self.b.bin(BinOp::And, i, ok),
+                        None => ok,
+                    });
+                    ranges.push(Range::Span(origin, room));
+                }
+                Coord::Rows(index) => {
+                    let (table, valid, all) = self.rows(*index, stride, limit)?;
+                    axes.push(Steps::Table(table));
+                    ranges.push(Range::Rows(valid));
+                    inside = Some(match inside {
+                        Some(i) => self.b.bin(BinOp::And, i, all),
+                        None => all,
+                    });
+                }
+                Coord::Gather(_) => return self.bug("a gather is not a box"),
+            }
+        }
+        let start = self.b.gep(view.base, start_offset);
+        Ok(BoxAccess { start, axes, ranges, inside })
+    }
+
+    /// For each row of an index tile its offset in bytes and whether it exists; whether all exist.
+    fn rows(
+        &mut self,
+        index: Value,
+        stride: Val,
+        limit: Option<Val>,
+    ) -> Result<(Vec<Val>, Vec<Val>, Val)> {
+        let t = self.tile(index)?;
+        let n = t.shape.first().copied().unwrap_or(0);
+        let (mut table, mut valid) = (Vec::new(), Vec::new());
+        let mut all: Option<Val> = None;
+        for row in 0..n {
+            let Some(i) = super::convert::element(&mut self.b, &t, row as u64) else {
+                return self.bug("a row index is missing");
+            };
+            let i = self.b.cast(CastOp::SExt, i, Elem::I64);
+            let bytes = self.b.bin(BinOp::Mul, i, stride);
+            let mut ok = self.b.cmp_imm(CmpOp::Sge, i, 0);
+            if let Some(limit) = limit {
+                let below = self.b.cmp(CmpOp::Slt, i, limit);
+                ok = self.b.bin(BinOp::And, ok, below);
+            }
+            table.push(bytes);
+            valid.push(ok);
+            all = Some(match all {
+                Some(a) => self.b.bin(BinOp::And, a, ok),
+                None => ok,
+            });
+        }
+        let all = match all {
+            Some(a) => a,
+            None => self.b.konst(Ty::scalar(Elem::I1), 1),
+        };
+        Ok((table, valid, all))
+    }
+
+    /// Calls the copy helper between the inside part of a box and the buffer.
+    fn copy_inside(&mut self, a: &BoxAccess, buffer: Val, shape: &[usize], bytes: u32, load: bool) {
+        let strides = row_major_strides(shape, bytes);
+        let row_axis = a.ranges.iter().position(|r| matches!(r, Range::Rows(_)));
+        let rows = match row_axis.map(|axis| &a.ranges[axis]) {
+            Some(Range::Rows(valid)) => valid.len(),
+            _ => 1,
+        };
+        for row in 0..rows {
+            let mut memory = a.start;
+            let mut local = buffer;
+            let (mut counts, mut near, mut far) = (vec![], vec![], vec![]);
+            for (axis, range) in a.ranges.iter().enumerate() {
+                let local_step = self.b.i64(strides[axis]);
+                let (count, step) = match (range, &a.axes[axis]) {
+                    (Range::Rows(valid), Steps::Table(table)) => {
+                        memory = self.b.gep(memory, table[row]);
+                        local = self.b.gep_imm(local, strides[axis] * row as i64);
+                        let n = self.b.cast(CastOp::ZExt, valid[row], Elem::I64);
+                        (n, self.b.i64(0))
+                    }
+                    (Range::Span(origin, room), Steps::Even(step)) => {
+                        let zero = self.b.i64(0);
+                        let size = self.b.i64(shape[axis] as i64);
+                        let minus = self.b.bin(BinOp::Sub, zero, *origin);
+                        let first = self.b.intrinsic("smax", &[minus, zero]);
+                        let last = self.b.intrinsic("smin", &[*room, size]);
+                        let skip = self.b.bin(BinOp::Mul, first, *step);
+                        memory = self.b.gep(memory, skip);
+                        let skip = self.b.bin(BinOp::Mul, first, local_step);
+                        local = self.b.gep(local, skip);
+                        (self.b.bin(BinOp::Sub, last, first), *step)
+                    }
+                    (_, Steps::Even(step)) => (self.b.i64(shape[axis] as i64), *step),
+                    (_, Steps::Table(_)) => (self.b.i64(1), self.b.i64(0)),
+                };
+                counts.push(count);
+                near.push(local_step);
+                far.push(step);
+            }
+            while counts.len() < 5 {
+                counts.insert(0, self.b.i64(1));
+                near.insert(0, self.b.i64(0));
+                far.insert(0, self.b.i64(0));
+            }
+            let mut args = if load { vec![local, memory] } else { vec![memory, local] };
+            args.extend(counts);
+            args.extend(if load { near.clone() } else { far.clone() });
+            args.extend(if load { far } else { near });
+            self.b.call_effect(helpers::copy(bytes), &args, None);
+        }
+    }
+
+    /// The place that vector accesses use: the box itself, or the buffer when not inside. With
+    /// `other`, the buffer is filled and loaded first.
+    fn place(
+        &mut self,
+        a: &BoxAccess,
+        shape: &[usize],
+        dtype: DType,
+        other: Option<Val>,
+    ) -> (Place, Option<Val>) {
+        let Some(inside) = a.inside else {
+            let place = Place { start: a.start, axes: a.axes.clone(), rows: BTreeMap::new() };
+            return (place, None);
+        };
+        let bytes = memory_elem(dtype).bytes();
+        let count: usize = shape.iter().product();
+        let buffer = self.b.alloca((count * bytes as usize) as u64);
+        let from = self.b.current();
+        let join = self.b.block();
+        let outside = other.map(|other| {
+            let rare = self.b.block();
+            let bad = self.b.not(inside);
+            self.b.rare_br(bad, rare, join);
+            self.b.switch_to(rare);
+            let value = self.to_memory(other, dtype);
+            let value = self.b.bits_as(value, Elem::int_of(bytes * 8));
+            let n = self.b.i64(count as i64);
+            self.b.call_effect(helpers::fill(bytes), &[buffer, n, value], None);
+            self.copy_inside(a, buffer, shape, bytes, true);
+            let end = self.b.current();
+            self.b.br(join);
+            self.b.switch_to(join);
+            end
+        });
+        let strides = row_major_strides(shape, bytes);
+        let either = |cx: &mut Self, near: Val, far: Val| -> Val {
+            let (n, f) = (cx.b.as_const(near), cx.b.as_const(far));
+            if near == far || (n.is_some() && n == f) {
+                return near;
+            }
+            match outside {
+                Some(end) => {
+                    let ty = cx.b.ty(near);
+                    let phi = cx.b.phi(ty);
+                    cx.b.add_incoming(phi, from, near);
+                    cx.b.add_incoming(phi, end, far);
+                    phi
+                }
+                None => cx.b.select(inside, near, far),
+            }
+        };
+        let start = either(self, a.start, buffer);
+        let mut axes = Vec::new();
+        for (axis, steps) in a.axes.iter().enumerate() {
+            axes.push(match steps {
+                Steps::Even(step) => {
+                    let local = self.b.i64(strides[axis]);
+                    Steps::Even(either(self, *step, local))
+                }
+                Steps::Table(list) => {
+                    let mut table = Vec::new();
+                    for (c, &v) in list.iter().enumerate() {
+                        let local = self.b.i64(strides[axis] * c as i64);
+                        table.push(either(self, v, local));
+                    }
+                    Steps::Table(table)
+                }
+            });
+        }
+        if outside.is_none() {
+            // A store: nothing to prepare, the join block is not used.
+            let next = join;
+            self.b.br(next);
+            self.b.switch_to(next);
+        }
+        (Place { start, axes, rows: BTreeMap::new() }, Some(buffer))
+    }
+
+    /// Low lane bits that step along contiguous memory.
+    fn contiguous_bits(&self, layout: &Layout, place: &Place, bytes: u32) -> usize {
+        let last = layout.axis_bits().last().copied().unwrap_or(0);
+        let unit = match place.axes.last() {
+            Some(Steps::Even(step)) => self.b.as_const(*step) == Some(u64::from(bytes)),
+            _ => false,
+        };
+        if !unit {
+            return 0;
+        }
+        let lanes = layout.bases(Dim::Lane).iter().enumerate();
+        lanes.take_while(|(i, v)| **v == 1 << i && *i < usize::from(last)).count()
+    }
+
+    /// `Load`.
+    pub(super) fn load(
+        &mut self,
+        access: &Access,
+        shape: &[usize],
+        other: Option<Value>,
+        result: Value,
+    ) -> Result<()> {
+        let dtype = self.dtype(access.view);
+        let elem = memory_elem(dtype);
+        let other = match other {
+            Some(v) => self.scalar(v)?,
+            None => self.b.konst(Ty::scalar(super::elem_of(dtype)), 0),
+        };
+        if shape.is_empty() {
+            let a = self.box_access(access, &vec![1; access.coords.len()])?;
+            let ptr = match a.inside {
+                Some(inside) => {
+                    let spare = self.b.alloca(8);
+                    let value = self.to_memory(other, dtype);
+                    self.b.store(value, spare, elem.bytes());
+                    self.b.select(inside, a.start, spare)
+                }
+                None => a.start,
+            };
+            let v = self.load_scalar(ptr, dtype);
+            self.set(result, Bound::Scalar(v));
+            return Ok(());
+        }
+        let layout = self.layout(result)?;
+        if Self::is_scattered(access) {
+            return self.gather_load(access, shape, other, result, &layout);
+        }
+        let a = self.box_access(access, shape)?;
+        let (mut place, _) = self.place(&a, shape, dtype, Some(other));
+        let wanted = self.load_layout(&layout, &place, shape, elem.bytes());
+        let t = self.load_registers(&mut place, &wanted, shape, elem);
+        let t = if dtype == DType::Bool { self.bools(&t) } else { t };
+        self.set_tile(result, &t)
+    }
+
+    fn bools(&mut self, t: &Tile) -> Tile {
+        let mut out = t.clone();
+        for v in out.regs.iter_mut().flatten() {
+            *v = self.b.cmp_imm(CmpOp::Ne, *v, 0);
+        }
+        out
+    }
+
+    /// The layout to load in: the one wanted, unless that takes many small loads where a row-major
+    /// load and a conversion take few.
+    fn load_layout(
+        &self,
+        layout: &Rc<Layout>,
+        place: &Place,
+        shape: &[usize],
+        bytes: u32,
+    ) -> Rc<Layout> {
+        let natural = self.natural(shape, layout.size(Dim::Lane));
+        let near = self.contiguous_bits(&natural, place, bytes);
+        let chunk = self.contiguous_bits(layout, place, bytes);
+        let varying = layout.bases(Dim::Lane).iter().skip(chunk).filter(|v| **v != 0).count();
+        if varying > 0 && near > chunk + 1 { natural } else { layout.clone() }
+    }
+
+    fn load_registers(
+        &mut self,
+        place: &mut Place,
+        layout: &Rc<Layout>,
+        shape: &[usize],
+        elem: Elem,
+    ) -> Tile {
+        let bits = self.contiguous_bits(layout, place, elem.bytes());
+        let chunk = 1usize << bits;
+        let lanes = layout.size(Dim::Lane);
+        let mut loaded: BTreeMap<u64, Vec<Lane>> = BTreeMap::new();
+        let mut done: BTreeMap<Vec<u64>, Val> = BTreeMap::new();
+        let n = layout.size(Dim::Register);
+        let mut regs = Vec::with_capacity(n);
+        for r in 0..n {
+            if !is_live(layout, shape, r) {
+                regs.push(None);
+                continue;
+            }
+            let starts: Vec<u64> = (0..lanes / chunk).map(|g| layout.at(r, g * chunk)).collect();
+            if let Some(&v) = done.get(&starts) {
+                regs.push(Some(v));
+                continue;
+            }
+            let v = match self.repeated(place, layout, shape, elem, &starts, chunk) {
+                Some(v) => v,
+                None => {
+                    let mut list: Vec<Option<Lane>> = Vec::with_capacity(lanes);
+                    for &start in &starts {
+                        if !loaded.contains_key(&start) {
+                            let c = self.load_chunk(place, layout, shape, elem, start, chunk);
+                            loaded.insert(start, c);
+                        }
+                        let have = loaded.get(&start).map_or(&[][..], |c| c);
+                        list.extend((0..chunk).map(|i| have.get(i).copied()));
+                    }
+                    assemble(&mut self.b, elem, &list)
+                }
+            };
+            done.insert(starts, v);
+            regs.push(Some(v));
+        }
+        Tile { layout: layout.clone(), shape: shape.to_vec(), regs }
+    }
+
+    /// A register that repeats one chunk of up to 64 bits: a broadcast load.
+    fn repeated(
+        &mut self,
+        place: &mut Place,
+        layout: &Layout,
+        shape: &[usize],
+        elem: Elem,
+        starts: &[u64],
+        chunk: usize,
+    ) -> Option<Val> {
+        let first = *starts.first()?;
+        let bits = chunk as u32 * elem.bits();
+        let whole = inside(layout, shape, first | (chunk as u64 - 1));
+        if starts.len() < 2 || starts.iter().any(|s| *s != first) || bits > 64 || !whole {
+            return None;
+        }
+        let ptr = place.address(&mut self.b, layout, first);
+        let lanes = (starts.len() * chunk) as u32;
+        if chunk == 1 {
+            let x = self.b.load(ptr, Ty::scalar(elem), elem.bytes());
+            return Some(self.b.splat(x, lanes));
+        }
+        let x = self.b.load(ptr, Ty::scalar(Elem::int_of(bits)), elem.bytes());
+        let v = self.b.splat(x, starts.len() as u32);
+        Some(self.b.bitcast(v, Ty::vector(elem, lanes)))
+    }
+
+    /// The lanes of one contiguous chunk; fewer where it passes the tile's edge.
+    fn load_chunk(
+        &mut self,
+        place: &mut Place,
+        layout: &Layout,
+        shape: &[usize],
+        elem: Elem,
+        start: u64,
+        chunk: usize,
+    ) -> Vec<Lane> {
+        let mut lanes = Vec::new();
+        for (at, size) in pieces(layout, shape, start, chunk) {
+            let ptr = place.address(&mut self.b, layout, start + at as u64);
+            if size == 1 {
+                let v = self.b.load(ptr, Ty::scalar(elem), elem.bytes());
+                lanes.push((v, 0));
+            } else {
+                let v = self.b.load(ptr, Ty::vector(elem, size as u32), elem.bytes());
+                lanes.extend((0..size as u32).map(|i| (v, i)));
+            }
+        }
+        if lanes.len() > 1 && lanes.iter().any(|(v, _)| self.b.ty(*v).lanes == 0) {
+            // One lane beside vectors: as a vector of one, so that all can be shuffled.
+            for lane in &mut lanes {
+                if self.b.ty(lane.0).lanes == 0 {
+                    let one = self.b.splat(lane.0, 1);
+                    *lane = (one, 0);
+                }
+            }
+        }
+        lanes
+    }
+
+    /// `Store`.
+    pub(super) fn store(&mut self, access: &Access, value: Value) -> Result<()> {
+        let dtype = self.dtype(access.view);
+        let elem = memory_elem(dtype);
+        if self.f.ty(value).shape().is_empty() {
+            let a = self.box_access(access, &vec![1; access.coords.len()])?;
+            let ptr = match a.inside {
+                Some(inside) => {
+                    let spare = self.b.alloca(8);
+                    self.b.select(inside, a.start, spare)
+                }
+                None => a.start,
+            };
+            let v = self.scalar(value)?;
+            let v = self.to_memory(v, dtype);
+            self.b.store(v, ptr, elem.bytes());
+            return Ok(());
+        }
+        let t = self.tile(value)?;
+        let shape = t.shape.clone();
+        if Self::is_scattered(access) {
+            return self.scatter_store(access, &t, dtype);
+        }
+        let a = self.box_access(access, &shape)?;
+        let (mut place, buffer) = self.place(&a, &shape, dtype, None);
+        let mut t = t;
+        if dtype == DType::Bool {
+            for v in t.regs.iter_mut().flatten() {
+                *v = self.b.cast(CastOp::ZExt, *v, Elem::I8);
+            }
+        }
+        let natural = self.natural(&shape, t.layout.size(Dim::Lane));
+        let near = self.contiguous_bits(&natural, &place, elem.bytes());
+        let have = self.contiguous_bits(&t.layout, &place, elem.bytes());
+        if near > have {
+            t = convert(&mut self.b, &t, &natural, elem);
+        }
+        self.store_registers(&mut place, &t, elem);
+        if let (Some(buffer), Some(inside)) = (buffer, a.inside) {
+            let (rare, join) = (self.b.block(), self.b.block());
+            let bad = self.b.not(inside);
+            self.b.rare_br(bad, rare, join);
+            self.b.switch_to(rare);
+            self.copy_inside(&a, buffer, &shape, elem.bytes(), false);
+            self.b.br(join);
+            self.b.switch_to(join);
+        }
+        Ok(())
+    }
+
+    fn store_registers(&mut self, place: &mut Place, t: &Tile, elem: Elem) {
+        let layout = t.layout.clone();
+        let chunk = 1usize << self.contiguous_bits(&layout, place, elem.bytes());
+        let lanes = layout.size(Dim::Lane);
+        let mut done = std::collections::BTreeSet::new();
+        for (r, reg) in t.regs.iter().enumerate() {
+            let Some(v) = *reg else { continue };
+            for g in 0..lanes / chunk {
+                let start = layout.at(r, g * chunk);
+                if !inside(&layout, &t.shape, start) || !done.insert(start) {
+                    continue;
+                }
+                for (at, size) in pieces(&layout, &t.shape, start, chunk) {
+                    let ptr = place.address(&mut self.b, &layout, start + at as u64);
+                    let first = (g * chunk + at) as u32;
+                    let part = if size == 1 {
+                        self.b.extract(v, first)
+                    } else {
+                        let mask = (first..first + size as u32).collect();
+                        self.b.shuffle(v, v, mask)
+                    };
+                    self.b.store(part, ptr, elem.bytes());
+                }
+            }
+        }
+    }
+
+    /// Addresses and masks of a scattered access, register by register of `layout`.
+    fn addresses(
+        &mut self,
+        access: &Access,
+        shape: &[usize],
+        layout: &Rc<Layout>,
+    ) -> Result<Vec<Option<(Val, Val)>>> {
+        let view = self.view(access.view)?;
+        let n = layout.size(Dim::Register);
+        let lanes = layout.size(Dim::Lane);
+        let mut tiles = Vec::new();
+        for (axis, coord) in access.coords.iter().enumerate() {
+            tiles.push(match coord {
+                Coord::Span(_) => None,
+                Coord::Gather(v) => {
+                    let t = self.tile(*v)?;
+                    let elem = self.elem(*v);
+                    Some(convert(&mut self.b, &t, layout, elem))
+                }
+                Coord::Rows(v) => {
+                    let t = self.tile(*v)?;
+                    let map = places(&t);
+                    let elem = self.elem(*v);
+                    Some(gather(&mut self.b, layout, shape, elem, &|index| {
+                        let c = (index & layout.axis_mask(axis)) >> layout.shift(axis);
+                        map.get(&c).copied()
+                    }))
+                }
+            });
+        }
+        let wide = Ty::vector(Elem::I64, lanes as u32);
+        let mut limits = Vec::new();
+        for (axis, bound) in access.bounds.iter().enumerate() {
+            let stride = self.stride_bytes(&view, axis);
+            let limit = self.limit_of(&view, axis, bound)?;
+            let stride = self.b.splat(stride, lanes as u32);
+            limits.push((stride, limit.map(|l| self.b.splat(l, lanes as u32))));
+        }
+        let mut out = Vec::new();
+        for r in 0..n {
+            if !is_live(layout, shape, r) {
+                out.push(None);
+                continue;
+            }
+            let inside_lanes: Vec<u64> =
+                (0..lanes).map(|l| u64::from(inside(layout, shape, layout.at(r, l)))).collect();
+            let mut mask = self.b.const_vec(Elem::I1, inside_lanes);
+            let mut sum = self.b.konst(wide, 0);
+            for (axis, coord) in access.coords.iter().enumerate() {
+                let (at, signed) = match (coord, &tiles[axis]) {
+                    (Coord::Span(origin), _) => {
+                        let own: Vec<u64> = (0..lanes)
+                            .map(|l| layout.unpack(layout.at(r, l))[axis] as u64)
+                            .collect();
+                        let own = self.b.const_vec(Elem::I64, own);
+                        let origin = self.scalar(*origin)?;
+                        let origin = self.b.splat(origin, lanes as u32);
+                        (self.b.bin(BinOp::Add, own, origin), false)
+                    }
+                    (_, Some(t)) => match t.regs.get(r).copied().flatten() {
+                        Some(v) => (self.b.cast(CastOp::SExt, v, Elem::I64), true),
+                        None => return self.bug("a coordinate is missing"),
+                    },
+                    (_, None) => return self.bug("a coordinate is missing"),
+                };
+                let (stride, limit) = limits[axis];
+                if signed || limit.is_some() {
+                    let ok = self.b.cmp_imm(CmpOp::Sge, at, 0);
+                    mask = self.b.bin(BinOp::And, mask, ok);
+                }
+                if let Some(limit) = limit {
+                    let ok = self.b.cmp(CmpOp::Slt, at, limit);
+                    mask = self.b.bin(BinOp::And, mask, ok);
+                }
+                let bytes = self.b.bin(BinOp::Mul, at, stride);
+                sum = self.b.bin(BinOp::Add, sum, bytes);
+            }
+            let ptrs = self.b.gep(view.base, sum);
+            out.push(Some((ptrs, mask)));
+        }
+        Ok(out)
+    }
+
+    fn gather_load(
+        &mut self,
+        access: &Access,
+        shape: &[usize],
+        other: Val,
+        result: Value,
+        layout: &Rc<Layout>,
+    ) -> Result<()> {
+        let dtype = self.dtype(access.view);
+        let elem = memory_elem(dtype);
+        let lanes = layout.size(Dim::Lane) as u32;
+        let other = self.to_memory(other, dtype);
+        let other = self.b.splat(other, lanes);
+        let ty = Ty::vector(elem, lanes);
+        let places = self.addresses(access, shape, layout)?;
+        let name = format!("llvm.masked.gather.{}.v{lanes}p0", ty.suffix());
+        let mut regs = Vec::new();
+        for place in places {
+            regs.push(place.map(|(ptrs, mask)| {
+                self.b.call(name.clone(), &[ptrs, mask, other], ty)
+            }));
+        }
+        let t = Tile { layout: layout.clone(), shape: shape.to_vec(), regs };
+        let t = if dtype == DType::Bool { self.bools(&t) } else { t };
+        self.set(result, Bound::Tile(t));
+        Ok(())
+    }
+
+    fn scatter_store(&mut self, access: &Access, t: &Tile, dtype: DType) -> Result<()> {
+        let elem = memory_elem(dtype);
+        let lanes = t.layout.size(Dim::Lane) as u32;
+        let ty = Ty::vector(elem, lanes);
+        let places = self.addresses(access, &t.shape, &t.layout)?;
+        let name = format!("llvm.masked.scatter.{}.v{lanes}p0", ty.suffix());
+        for (place, reg) in places.into_iter().zip(&t.regs) {
+            let (Some((ptrs, mask)), Some(v)) = (place, reg) else { continue };
+            let v = self.to_memory(*v, dtype);
+            self.b.call_effect(name.clone(), &[v, ptrs, mask], None);
+        }
+        Ok(())
+    }
+
+    /// `Atomic`, one element at a time in row-major order, each behind its own test.
+    pub(super) fn atomic(&mut self, op: AtomicOp, access: &Access, value: Value) -> Result<()> {
+        let dtype = self.dtype(access.view);
+        if self.f.ty(value).shape().is_empty() {
+            let a = self.box_access(access, &vec![1; access.coords.len()])?;
+            let v = self.scalar(value)?;
+            self.atomic_one(op, dtype, a.start, v, a.inside);
+            return Ok(());
+        }
+        let t = self.tile(value)?;
+        let places = self.addresses(access, &t.shape, &t.layout)?;
+        let mut list = Vec::new();
+        for (r, reg) in t.regs.iter().enumerate() {
+            let (Some(v), Some(Some((ptrs, mask)))) = (reg, places.get(r)) else { continue };
+            for lane in 0..t.layout.size(Dim::Lane) {
+                let index = t.layout.at(r, lane);
+                if inside(&t.layout, &t.shape, index) {
+                    list.push((index, *v, *ptrs, *mask, lane as u32));
+                }
+            }
+        }
+        list.sort_by_key(|l| (l.0, l.4));
+        list.dedup_by_key(|l| l.0);
+        for (_, v, ptrs, mask, lane) in list {
+            let (v, ptr) = (self.b.extract(v, lane), self.b.extract(ptrs, lane));
+            let mask = self.b.extract(mask, lane);
+            self.atomic_one(op, dtype, ptr, v, Some(mask));
+        }
+        Ok(())
+    }
+
+    fn atomic_one(&mut self, op: AtomicOp, dtype: DType, ptr: Val, v: Val, mask: Option<Val>) {
+        let join = self.b.block();
+        if let Some(mask) = mask {
+            let act = self.b.block();
+            self.b.cond_br(mask, act, join);
+            self.b.switch_to(act);
+        }
+        let float = dtype.is_float();
+        let signed = dtype.kind() == tilewright_abi::Kind::Signed;
+        let name = match op {
+            AtomicOp::Add if float => "fadd",
+            AtomicOp::Add => "add",
+            AtomicOp::Max if signed => "max",
+            AtomicOp::Max => "umax",
+            AtomicOp::Min if signed => "min",
+            AtomicOp::Min => "umin",
+            AtomicOp::And => "and",
+            AtomicOp::Or => "or",
+            AtomicOp::Xor => "xor",
+            AtomicOp::Exchange => "xchg",
+        };
+        let ty = self.b.ty(v);
+        self.b.push(Op::AtomicRmw { op: name, ptr, value: v }, ty);
+        self.b.br(join);
+        self.b.switch_to(join);
+    }
+}
+
+/// Power-of-two pieces of a chunk up to the tile's edge: (first element, count).
+fn pieces(layout: &Layout, shape: &[usize], start: u64, chunk: usize) -> Vec<(usize, usize)> {
+    if !inside(layout, shape, start) {
+        return Vec::new();
+    }
+    let Some(last) = shape.len().checked_sub(1) else { return Vec::new() };
+    let at = (start & layout.axis_mask(last)) as usize;
+    let mut left = chunk.min(shape[last] - at);
+    let (mut out, mut from) = (Vec::new(), 0);
+    while left > 0 {
+        let size = 1usize << left.ilog2();
+        out.push((from, size));
+        from += size;
+        left -= size;
+    }
+    out
+}

@@ -1,0 +1,5 @@
+//! Analyses and rewrites, one a file. `pipeline.rs` says in which order they run.
+
+pub(crate) mod assign_layouts;
+pub(crate) mod axis_info;
+pub(crate) mod select_mma;
