@@ -3,6 +3,7 @@
 //! [`compile`] takes verified tile IR to `.ll` text. `README.md` in this crate is the pipeline on
 //! one page.
 
+pub mod interp;
 pub mod lir;
 mod lower;
 mod pass;
