@@ -14,6 +14,7 @@ mod folds;
 mod memory;
 mod products;
 mod race;
+pub mod random;
 mod shapes;
 mod tile;
 
