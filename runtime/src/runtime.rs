@@ -75,6 +75,13 @@ impl Builder {
         self
     }
 
+    /// The kernels that the feature `pack` compiled into this crate.
+    #[cfg(feature = "pack")]
+    #[must_use]
+    pub fn embedded_pack(self) -> Builder {
+        self.pack(tilewright_pack::PACK)
+    }
+
     /// Kernels in a directory.
     #[must_use]
     pub fn pack_dir(mut self, dir: impl Into<PathBuf>) -> Builder {

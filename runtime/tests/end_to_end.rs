@@ -177,7 +177,10 @@ fn wrong_arguments_are_named() {
     check(base.clone().scalar("alpha", 200.0), "scalar `alpha` is 200, allowed is -100..=100");
     check(base.clone().scalar("alpha", f64::NAN), "scalar `alpha` is NaN");
     check(base.clone().scalar("beta", 1.0), "no scalar `beta`");
-    check(base.clone().attr("mode", "fast"), "attribute `mode` is `fast`, the op takes plain, other");
+    check(
+        base.clone().attr("mode", "fast"),
+        "attribute `mode` is `fast`, the op takes plain, other",
+    );
     check(base.clone().attr("mode", "other"), "`mode` is other, not plain");
     check(base.clone().axis("q", 3), "no axis `q`; the op has m, n");
     let wide = f(&[3, 5000]);
@@ -192,7 +195,8 @@ fn wrong_arguments_are_named() {
     let wide = f(&[6, 4]);
     let (top, low) = (wide.slice(0, 0, 3).unwrap(), wide.slice(0, 1, 3).unwrap());
     check(Args::new().tensor("x", &top).tensor("y", &low), "overlap in part");
-    let one_row = Tensor::with_strides(y.buffer().clone(), 0, DType::F32, &[3, 4], &[0, 1]).unwrap();
+    let one_row =
+        Tensor::with_strides(y.buffer().clone(), 0, DType::F32, &[3, 4], &[0, 1]).unwrap();
     check(base.clone().tensor("y", &one_row), "several elements");
     let odd = Tensor::at(f(&[20]).buffer().clone(), 2, DType::F32, &[3, 4]).unwrap();
     check(base.clone().tensor("x", &odd), "no multiple of the 4 bytes of a f32");
@@ -241,8 +245,12 @@ fn packs_that_cannot_be_used_say_why() {
         let rt = builder(1).pack(pack).build().unwrap();
         rt.plan("nothing", &Args::new().axis("programs", 1)).err().unwrap()
     };
-    check(plan(pack_of(&[m.clone()], std::slice::from_ref(&so))), ErrorKind::Device, "refused");
-    check(plan(pack_of(&[m.clone()], &[])), ErrorKind::Corrupt, "lacks artifact");
+    check(
+        plan(pack_of(std::slice::from_ref(&m), std::slice::from_ref(&so))),
+        ErrorKind::Device,
+        "refused",
+    );
+    check(plan(pack_of(std::slice::from_ref(&m), &[])), ErrorKind::Corrupt, "lacks artifact");
     let mut w = tilewright::abi::PackWriter::new("cc");
     w.manifest("cpu/test", m.to_text());
     w.blob(sha256_hex(&so), b"changed".to_vec());
@@ -272,7 +280,8 @@ fn targets_are_picked_by_features_and_preference() {
     let both = pack_of(&manifests, std::slice::from_ref(&so));
     let rt = builder(1).pack(both).build().unwrap();
     assert_eq!(rt.target().as_str(), "cpu/better");
-    let masked = tilewright::knobs::Knobs { cpu_features_off: vec!["sse2".into()], ..Default::default() };
+    let masked =
+        tilewright::knobs::Knobs { cpu_features_off: vec!["sse2".into()], ..Default::default() };
     let rt = builder(1).knobs(masked).pack(both).build().unwrap();
     assert_eq!(rt.target().as_str(), "cpu/plain");
     let error = builder(1).pack(pack_of(&manifests[2..], &[so])).build().err().unwrap();

@@ -78,7 +78,12 @@ fn view(name: &str, rank: usize, mutable: bool) -> ParamDesc {
     ParamDesc { name: name.into(), kind: ParamKind::View { dtype: DType::F32, rank, mutable } }
 }
 
-fn kernel(symbol: &str, hash: &str, params: Vec<ParamDesc>, assumes: Vec<AssumeDesc>) -> KernelDesc {
+fn kernel(
+    symbol: &str,
+    hash: &str,
+    params: Vec<ParamDesc>,
+    assumes: Vec<AssumeDesc>,
+) -> KernelDesc {
     KernelDesc {
         name: format!("test.{symbol}"),
         symbol: symbol.into(),
@@ -109,7 +114,8 @@ pub fn manifest(hash: &str) -> Manifest {
         doc: "y = alpha * x + y".into(),
         axes: rows.to_vec(),
         tensors: vec![
-            TensorSpec::new("x", Role::In, &[DType::F32, DType::F64], &["m", "n"]).strides(Strides::Any),
+            TensorSpec::new("x", Role::In, &[DType::F32, DType::F64], &["m", "n"])
+                .strides(Strides::Any),
             TensorSpec::new("y", Role::InOut, f32s, &["m", "n"]),
         ],
         scalars: vec![ScalarSpec::new("alpha", DType::F32).range(-100.0, 100.0).default_value(1.0)],
@@ -139,8 +145,18 @@ pub fn manifest(hash: &str) -> Manifest {
     let fact = |p: &str, fact| AssumeDesc { param: p.into(), fact };
     let facts = vec![fact("x", Fact::DimMultiple(1, 4)), fact("x", Fact::StrideEquals(1, 1))];
     m.kernels.push(KernelDesc { name: "test.axpy4".into(), ..kernel("axpy", hash, axpy, facts) });
-    m.kernels.push(kernel("stash", hash, vec![view("x", 2, false), view("t", 2, true)], Vec::new()));
-    m.kernels.push(kernel("colsum", hash, vec![view("t", 2, false), view("y", 1, true), n], Vec::new()));
+    m.kernels.push(kernel(
+        "stash",
+        hash,
+        vec![view("x", 2, false), view("t", 2, true)],
+        Vec::new(),
+    ));
+    m.kernels.push(kernel(
+        "colsum",
+        hash,
+        vec![view("t", 2, false), view("y", 1, true), n],
+        Vec::new(),
+    ));
     m.kernels.push(kernel("empty", hash, Vec::new(), Vec::new()));
     let imp = |op: &str, algorithm: &str| OpImpl {
         op: op.into(),
@@ -181,7 +197,11 @@ pub fn manifest(hash: &str) -> Manifest {
         ..imp("column_sum", "stash")
     });
     m.impls.push(OpImpl {
-        launches: vec![Launch { kernel: "test.empty".into(), args: vec![], grid: grid("programs") }],
+        launches: vec![Launch {
+            kernel: "test.empty".into(),
+            args: vec![],
+            grid: grid("programs"),
+        }],
         ..imp("nothing", "empty")
     });
     m
