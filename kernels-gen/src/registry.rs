@@ -145,5 +145,6 @@ pub fn registry() -> Vec<OpEntry> {
     ops.extend(crate::embedding::entries());
     ops.extend(crate::attention::entries());
     ops.extend(crate::softmax::entries());
+    ops.extend(crate::sampler::entries());
     ops
 }

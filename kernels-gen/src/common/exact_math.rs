@@ -87,6 +87,12 @@ pub fn order_key(x: Tile<F32>) -> Tile<I32> {
     b ^ ((b >> 31) & 0x7fff_ffff)
 }
 
+/// The [`order_key`] of one float.
+pub fn order_key_one(x: Scalar<F32>) -> Scalar<I32> {
+    let b = x.bitcast::<I32>();
+    b ^ ((b >> 31) & 0x7fff_ffff)
+}
+
 /// The float of an [`order_key`].
 pub fn from_order_key(k: Scalar<I32>) -> Scalar<F32> {
     (k ^ ((k >> 31) & 0x7fff_ffff)).bitcast::<F32>()
