@@ -3,9 +3,7 @@
 //! One program a row, two passes: the greatest magnitude, then the codes. A row fits a near cache, so
 //! memory is read once.
 
-use crate::common::quantise::{
-    Quantised, f8_codes, finite_or_zero, has_nan, i8_codes, scale_of, scaled_sum,
-};
+use crate::common::quantise::{f8_codes, finite_or_zero, has_nan, i8_codes, scale_of};
 use tilewright_dsl::prelude::*;
 
 /// The row's scale for codes up to `limit`, `[1]`.
@@ -32,16 +30,16 @@ pub(super) fn i8_token<X: Float>(
     let row = program_id(0);
     let s = row_scale(x, row, 127.0, block_k);
     let mut invalid = konst::<I32>(0);
-    let mut total = zeros::<F32>([1]);
+    let mut total = zeros::<I32>([1]);
     for k in range(0, x.dim(1), block_k) {
         let t = x.tile((row, k), [1, block_k]).load().cast::<F32>();
         let codes = i8_codes(t, s);
         q.tile((row, k), [1, block_k]).store(codes);
-        total += scaled_sum(Quantised { codes, scale: s });
+        total += codes.cast::<I32>().sum(1);
         invalid = invalid | has_nan(t);
     }
     scale.tile((row,), [1]).store(s);
-    sum.tile((row,), [1]).store(total);
+    sum.tile((row,), [1]).store(total.cast::<F32>() * s);
     status.set((row,), invalid);
 }
 
