@@ -15,8 +15,9 @@ pub struct Buffer(Arc<Inner>);
 struct Inner {
     device: Arc<dyn Device>,
     raw: RawBuf,
-    /// Set for memory that the program lends; it is never written.
+    /// Set for memory that the program lends.
     owner: Option<Box<dyn Any + Send + Sync>>,
+    read_only: bool,
 }
 
 impl Drop for Inner {
@@ -70,7 +71,12 @@ impl Buffer {
     /// Zeroed memory.
     pub(crate) fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Buffer> {
         let raw = device.alloc(bytes)?;
-        Ok(Buffer(Arc::new(Inner { device: Arc::clone(device), raw, owner: None })))
+        Ok(Buffer(Arc::new(Inner {
+            device: Arc::clone(device),
+            raw,
+            owner: None,
+            read_only: false,
+        })))
     }
 
     /// Memory that `owner` lends for as long as the buffer lives; it is only read. The owner's slice
@@ -79,18 +85,33 @@ impl Buffer {
     where
         O: AsRef<[u8]> + Send + Sync + 'static,
     {
-        if !device.info().host_memory {
-            return fail!(
-                Unsupported,
-                "`{}` cannot read memory of the program in place; copy it with `from_bytes`",
-                device.info().name
-            );
-        }
         // Boxed first: the slice may lie in the owner itself.
         let owner = Box::new(owner);
         let slice: &[u8] = (*owner).as_ref();
         let raw = RawBuf { addr: slice.as_ptr() as u64, bytes: slice.len() };
-        Ok(Buffer(Arc::new(Inner { device: Arc::clone(device), raw, owner: Some(owner) })))
+        // SAFETY: the owner lends the slice as long as it lives, for reading.
+        unsafe { Buffer::from_raw(device, raw, owner, true) }
+    }
+
+    /// Memory that `owner` keeps alive.
+    ///
+    /// # Safety
+    /// The range is valid, for writing too unless `read_only`, until `owner` is dropped.
+    pub(crate) unsafe fn from_raw(
+        device: &Arc<dyn Device>,
+        raw: RawBuf,
+        owner: Box<dyn Any + Send + Sync>,
+        read_only: bool,
+    ) -> Result<Buffer> {
+        if !device.info().host_memory {
+            return fail!(
+                Unsupported,
+                "`{}` cannot use memory of the program in place; copy it with `from_bytes`",
+                device.info().name
+            );
+        }
+        let device = Arc::clone(device);
+        Ok(Buffer(Arc::new(Inner { device, raw, owner: Some(owner), read_only })))
     }
 
     /// Length in bytes.
@@ -103,9 +124,9 @@ impl Buffer {
         self.0.raw.addr
     }
 
-    /// Whether the memory is lent by the program, and so never written.
+    /// Whether the memory is lent by the program for reading only.
     pub fn is_read_only(&self) -> bool {
-        self.0.owner.is_some()
+        self.0.read_only
     }
 
     /// Whether both are the same memory.
@@ -117,16 +138,20 @@ impl Buffer {
         &self.0.device
     }
 
+    fn check_range(&self, offset: usize, bytes: usize) -> Result<()> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes() => Ok(()),
+            _ => fail!(
+                InvalidArgument,
+                "{bytes} bytes at {offset} are outside a buffer of {} bytes",
+                self.bytes()
+            ),
+        }
+    }
+
     /// Copies bytes out, after all work of the default stream.
     pub fn read(&self, offset: usize, dst: &mut [u8]) -> Result<()> {
-        let bytes = dst.len();
-        if offset.checked_add(bytes).is_none_or(|end| end > self.bytes()) {
-            return fail!(
-                InvalidArgument,
-                "a read of {bytes} bytes at {offset} is outside a buffer of {} bytes",
-                self.bytes()
-            );
-        }
+        self.check_range(offset, dst.len())?;
         if self.0.owner.is_none() {
             return self
                 .0
@@ -134,20 +159,30 @@ impl Buffer {
                 .copy(CopyOp::ToHost { src: self.0.raw, offset, dst }, StreamId(0));
         }
         let from = (self.0.raw.addr as *const u8).wrapping_add(offset);
-        // SAFETY: the owner lives as long as the buffer and lent this range as a shared slice.
-        dst.copy_from_slice(unsafe { std::slice::from_raw_parts(from, bytes) });
+        // SAFETY: a checked range of memory that the owner keeps alive.
+        unsafe { std::ptr::copy(from, dst.as_mut_ptr(), dst.len()) };
         Ok(())
     }
 
     /// Copies bytes in.
     pub fn write(&self, offset: usize, src: &[u8]) -> Result<()> {
+        self.check_range(offset, src.len())?;
         if self.is_read_only() {
             return fail!(
                 InvalidArgument,
                 "this buffer is memory lent by the program, and read only"
             );
         }
-        self.0.device.copy(CopyOp::ToDevice { src, dst: self.0.raw, offset }, StreamId(0))
+        if self.0.owner.is_none() {
+            return self
+                .0
+                .device
+                .copy(CopyOp::ToDevice { src, dst: self.0.raw, offset }, StreamId(0));
+        }
+        let to = (self.0.raw.addr as *mut u8).wrapping_add(offset);
+        // SAFETY: a checked range of memory that the owner keeps alive, lent for writing.
+        unsafe { std::ptr::copy(src.as_ptr(), to, src.len()) };
+        Ok(())
     }
 }
 

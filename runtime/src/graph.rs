@@ -85,12 +85,13 @@ impl Drop for Event {
 }
 
 thread_local! {
-    static RECORDING: Cell<bool> = const { Cell::new(false) };
+    /// Graphs that this thread is recording.
+    static RECORDING: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Whether this thread is recording a graph.
 pub(crate) fn is_recording() -> bool {
-    RECORDING.get()
+    RECORDING.get() > 0
 }
 
 /// Recorded calls. It keeps their buffers; what is in the buffers is read anew by each replay.
@@ -108,18 +109,28 @@ impl Graph {
         stream: &Stream,
         f: impl FnOnce(&Stream) -> Result<()>,
     ) -> Result<Graph> {
-        let device = rt.device();
-        device.begin_capture(stream.id)?;
-        stream.recording.store(true, Ordering::Relaxed);
-        let outer = RECORDING.replace(true);
+        Graph::begin(stream)?;
         let result = f(stream);
-        RECORDING.set(outer);
-        stream.recording.store(false, Ordering::Relaxed);
-        let held = std::mem::take(&mut *stream.held.lock().unwrap_or_else(PoisonError::into_inner));
         // The recording is ended either way, so that the stream can be used again.
-        let id = device.end_capture(stream.id)?;
-        let graph = Graph { device: Arc::clone(device), id, _held: held };
+        let graph = Graph::end(rt, stream)?;
         result.map(|()| graph)
+    }
+
+    /// Starts to record.
+    pub(crate) fn begin(stream: &Stream) -> Result<()> {
+        stream.device.begin_capture(stream.id)?;
+        stream.recording.store(true, Ordering::Relaxed);
+        RECORDING.set(RECORDING.get() + 1);
+        Ok(())
+    }
+
+    /// Ends a recording on the thread that began it.
+    pub(crate) fn end(rt: &Runtime, stream: &Stream) -> Result<Graph> {
+        let id = stream.device.end_capture(stream.id)?;
+        stream.recording.store(false, Ordering::Relaxed);
+        RECORDING.set(RECORDING.get().saturating_sub(1));
+        let held = std::mem::take(&mut *stream.held.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Graph { device: Arc::clone(rt.device()), id, _held: held })
     }
 
     /// Runs the recorded calls.

@@ -45,9 +45,11 @@
 
 mod args;
 mod buffer;
+pub mod capi;
 mod catalog;
 mod config_store;
 pub mod device;
+pub mod dlpack;
 mod error;
 mod graph;
 pub mod knobs;

@@ -295,6 +295,10 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        if self.workers.is_empty() {
+            // Also after `abandon`: a lock may be held for ever by a thread that the fork left behind.
+            return;
+        }
         self.shared.stop.store(true, Ordering::SeqCst);
         self.shared.ring();
         for w in self.workers.drain(..) {

@@ -414,9 +414,9 @@ fn size(dtype: DType, shape: &[usize]) -> Result<usize> {
         return fail!(Limit, "shape {shape:?} has more than {MAX_RANK} axes");
     }
     let elements = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    let bits = elements.and_then(|n| n.checked_mul(dtype.bits() as usize));
-    match bits {
-        Some(bits) if bits <= isize::MAX as usize => Ok(bits.div_ceil(8)),
+    let bytes = elements.map(|n| (n as u128 * u128::from(dtype.bits())).div_ceil(8));
+    match bytes.map(isize::try_from) {
+        Some(Ok(bytes)) => Ok(bytes.unsigned_abs()),
         _ => fail!(Limit, "{dtype} {shape:?} has more bytes than an address can count"),
     }
 }
