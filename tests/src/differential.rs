@@ -49,7 +49,7 @@ pub fn runnable() -> &'static [&'static TargetDesc] {
     TARGETS.get_or_init(|| {
         let Ok(device) = CpuDevice::new(&CpuConfig::default()) else { return Vec::new() };
         let there = |f: &&str| device.info().features.iter().any(|g| g == f);
-        target::ALL.iter().copied().filter(|t| t.cpuid.iter().all(|f| there(f))).collect()
+        target::ALL.iter().copied().filter(|t| t.cpuid.iter().all(there)).collect()
     })
 }
 

@@ -34,13 +34,20 @@ pub fn print(m: &Module, attributes: &Attributes<'_>) -> String {
         "" => String::new(),
         f => format!(" \"target-features\"=\"{f}\""),
     };
-    let common = format!(
-        "nounwind \"target-cpu\"=\"{}\"{features} \"prefer-vector-width\"=\"{}\" \
-         \"min-legal-vector-width\"=\"{}\"",
-        attributes.cpu, attributes.vector_bits, attributes.vector_bits
-    );
-    let _ = writeln!(out, "\nattributes #0 = {{ {common} }}");
-    let _ = writeln!(out, "attributes #1 = {{ noinline cold {common} }}");
+    // A helper that keeps its caller's registers must not end in `vzeroupper`, which clears halves.
+    let keeping = match attributes.features {
+        "" => " \"target-features\"=\"-vzeroupper\"".to_owned(),
+        f => format!(" \"target-features\"=\"{f},-vzeroupper\""),
+    };
+    let common = |features: &str| {
+        format!(
+            "nounwind \"target-cpu\"=\"{}\"{features} \"prefer-vector-width\"=\"{}\" \
+             \"min-legal-vector-width\"=\"{}\"",
+            attributes.cpu, attributes.vector_bits, attributes.vector_bits
+        )
+    };
+    let _ = writeln!(out, "\nattributes #0 = {{ {} }}", common(&features));
+    let _ = writeln!(out, "attributes #1 = {{ noinline cold {} }}", common(&keeping));
     let _ = writeln!(out, "\n!0 = !{{!\"branch_weights\", i32 1, i32 4000}}");
     out
 }

@@ -74,6 +74,7 @@ fn from_tile(text: &str, desc: &TargetDesc, job: &Job) -> Result<Vec<u8>, String
         stop_after: job.stop_after.clone(),
         time: job.time,
         symbol: job.symbol.clone(),
+        ..Options::default()
     };
     let output = compile(&func, desc, &options).map_err(|d| render(&d))?;
     report(&output, job);
