@@ -16,8 +16,15 @@ pub(super) struct View<'a> {
     pub(super) race: Option<Race>,
 }
 
-/// Where each element of an access lies: the byte of its first bit, or `None` where masked.
-pub(super) type Places = Vec<Option<usize>>;
+/// Where each element of an access lies: its element number in the view's memory, or [`MASKED`].
+pub(super) type Places = Vec<i64>;
+
+/// The place of an element that is not accessed.
+const MASKED: i64 = i64::MIN;
+
+fn plus(a: i64, b: i64) -> i64 {
+    if a == MASKED || b == MASKED { MASKED } else { a.wrapping_add(b) }
+}
 
 /// Reads the values that an access names.
 pub(super) trait Values {
@@ -44,9 +51,9 @@ impl View<'_> {
         shape: &[usize],
         values: &dyn Values,
     ) -> Result<Places, Diagnostic> {
-        // Element offsets, or None where masked, of the axes so far: grows by an axis at a time.
-        let mut at: Vec<Option<i64>> = vec![Some(self.offset)];
-        let mut whole: Vec<(usize, Vec<Option<i64>>)> = Vec::new();
+        // Grows by an axis at a time; index tiles of the whole shape are added at the end.
+        let mut at: Places = vec![self.offset];
+        let mut whole: Vec<Places> = Vec::new();
         for (n, (coord, bound)) in access.coords.iter().zip(&access.bounds).enumerate() {
             let extent = shape.get(n).copied().unwrap_or(1);
             let axis = match coord {
@@ -66,64 +73,81 @@ impl View<'_> {
             let masks = !matches!(coord, Coord::Span(_));
             let step = |c: &i64| {
                 if (0..limit).contains(c) {
-                    return Ok(Some(c.wrapping_mul(stride)));
+                    return Ok(c.wrapping_mul(stride));
                 }
                 // A negative row index masks the row whatever the bound is.
                 match bound {
                     Bound::Inside if !(masks && *c < 0) => Err(outside(n, *c, dim)),
-                    Bound::Inside | Bound::Dim | Bound::Limit(_) => Ok(None),
+                    Bound::Inside | Bound::Dim | Bound::Limit(_) => Ok(MASKED),
                 }
             };
+            let mut next = Vec::with_capacity(at.len() * extent);
             match axis {
                 Axis::Line(line) => {
                     let steps = line.iter().map(step).collect::<Result<Vec<_>, _>>()?;
-                    let sum = |a: &Option<i64>, b: &Option<i64>| Some((*a)?.wrapping_add((*b)?));
-                    let next = at.iter().flat_map(|a| steps.iter().map(move |b| sum(a, b)));
-                    at = next.collect();
+                    for a in &at {
+                        next.extend(steps.iter().map(|b| plus(*a, *b)));
+                    }
                 }
                 Axis::All(all) => {
-                    let steps = all.iter().map(step).collect::<Result<Vec<_>, _>>()?;
-                    whole.push((n, steps));
-                    at = at.iter().flat_map(|a| std::iter::repeat_n(*a, extent)).collect();
+                    whole.push(all.iter().map(step).collect::<Result<Vec<_>, _>>()?);
+                    for a in &at {
+                        next.extend(std::iter::repeat_n(*a, extent));
+                    }
                 }
             }
+            at = next;
         }
-        for (_, steps) in whole {
+        for steps in whole {
             for (a, b) in at.iter_mut().zip(steps) {
-                *a = (|| Some((*a)?.wrapping_add(b?)))();
+                *a = plus(*a, b);
             }
         }
-        at.into_iter().map(|a| a.map(|a| self.place(a)).transpose()).collect()
-    }
-
-    fn place(&self, element: i64) -> Result<usize, Diagnostic> {
-        let bytes = self.bytes();
-        usize::try_from(element)
-            .ok()
-            .and_then(|e| e.checked_mul(bytes))
-            .filter(|at| at.checked_add(bytes).is_some_and(|end| end <= self.data.len()))
-            .ok_or_else(|| {
-                let elements = self.data.len() / bytes.max(1);
-                Diagnostic::new(codes::OUTSIDE_BUFFER, "an access outside the argument's memory")
+        let elements = (self.data.len() / self.bytes().max(1)) as i64;
+        match at.iter().find(|a| **a != MASKED && !(0..elements).contains(*a)) {
+            None => Ok(at),
+            Some(element) => {
+                let message = "an access outside the argument's memory";
+                Err(Diagnostic::new(codes::OUTSIDE_BUFFER, message)
                     .label(format!("element {element} of {elements}"))
-                    .note("the argument's dims and strides reach past its data")
-            })
+                    .note("the argument's dims and strides reach past its data"))
+            }
+        }
     }
 
-    fn word(&self, at: usize) -> u64 {
-        let mut word = [0; 8];
-        let bytes = self.bytes();
-        if let (Some(to), Some(from)) = (word.get_mut(..bytes), self.data.get(at..at + bytes)) {
+    fn word(&self, element: i64) -> u64 {
+        let (bytes, at) = (self.bytes(), element as usize);
+        let get = self.data.get(at * bytes..(at + 1) * bytes);
+        match get {
+            Some(&[a]) => u64::from(a),
+            Some(&[a, b]) => u64::from(u16::from_le_bytes([a, b])),
+            Some(&[a, b, c, d]) => u64::from(u32::from_le_bytes([a, b, c, d])),
+            Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            _ => 0,
+        }
+    }
+
+    fn set_word(&mut self, element: i64, word: u64) {
+        let (bytes, at) = (self.bytes(), element as usize);
+        let word = word.to_le_bytes();
+        let to = self.data.get_mut(at * bytes..(at + 1) * bytes);
+        if let (Some(to), Some(from)) = (to, word.get(..bytes)) {
             to.copy_from_slice(from);
         }
-        u64::from_le_bytes(word)
     }
 
-    fn set_word(&mut self, at: usize, word: u64) {
-        let bytes = self.bytes();
-        let word = word.to_le_bytes();
-        if let (Some(to), Some(from)) = (self.data.get_mut(at..at + bytes), word.get(..bytes)) {
-            to.copy_from_slice(from);
+    /// Tells the race check of each place that is accessed.
+    fn record(
+        &mut self,
+        places: &Places,
+        what: impl Fn(&mut Race, usize) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        match &mut self.race {
+            None => Ok(()),
+            Some(race) => {
+                let live = places.iter().filter(|at| **at != MASKED);
+                live.map(|at| *at as usize).try_for_each(|at| what(race, at))
+            }
         }
     }
 
@@ -133,15 +157,13 @@ impl View<'_> {
         shape: &[usize],
         other: u64,
     ) -> Result<Tile, Diagnostic> {
-        if let Some(race) = &mut self.race {
-            places.iter().flatten().try_for_each(|at| race.read(*at))?;
-        }
+        self.record(places, Race::read)?;
         let is_bool = self.dtype == DType::Bool;
-        let words = places.iter().map(|at| match at {
+        let words = places.iter().map(|at| match *at {
+            MASKED => other,
             // Any byte but 0 is true.
-            Some(at) if is_bool => u64::from(self.word(*at) != 0),
-            Some(at) => self.word(*at),
-            None => other,
+            at if is_bool => u64::from(self.word(at) != 0),
+            at => self.word(at),
         });
         Ok(Tile {
             dtype: self.dtype,
@@ -153,12 +175,10 @@ impl View<'_> {
     pub(super) fn store(&mut self, places: &Places, value: &Tile) -> Result<(), Diagnostic> {
         if let Some(race) = &mut self.race {
             race.next_store();
-            places.iter().flatten().try_for_each(|at| race.write(*at))?;
         }
-        for (i, at) in places.iter().enumerate() {
-            if let Some(at) = at {
-                self.set_word(*at, value.data.get(i));
-            }
+        self.record(places, Race::write)?;
+        for (i, at) in places.iter().enumerate().filter(|(_, at)| **at != MASKED) {
+            self.set_word(*at, value.data.get(i));
         }
         Ok(())
     }
@@ -169,9 +189,7 @@ impl View<'_> {
         places: &Places,
         value: &Tile,
     ) -> Result<(), Diagnostic> {
-        if let Some(race) = &mut self.race {
-            places.iter().flatten().try_for_each(|at| race.atomic(*at))?;
-        }
+        self.record(places, Race::atomic)?;
         let combine = match op {
             AtomicOp::Add => Some(BinaryOp::Add),
             AtomicOp::Max => Some(BinaryOp::Max),
@@ -181,8 +199,8 @@ impl View<'_> {
             AtomicOp::Xor => Some(BinaryOp::Xor),
             AtomicOp::Exchange => None,
         };
-        for (i, at) in places.iter().enumerate() {
-            let Some(at) = *at else { continue };
+        for (i, at) in places.iter().enumerate().filter(|(_, at)| **at != MASKED) {
+            let at = *at;
             let new = value.data.get(i);
             let new = match combine {
                 None => new,
@@ -226,7 +244,7 @@ pub(super) fn view<'a>(
     if dims.iter().any(|d| *d < 0) {
         return Err("has a negative extent".to_owned());
     }
-    let race = check_races.then(|| Race::new(data.len()));
+    let race = check_races.then(|| Race::new(data.len() / (want.bits() as usize / 8).max(1)));
     Ok(View { data, dtype: *dtype, dims, strides, offset: *offset, race })
 }
 

@@ -3,7 +3,7 @@
 use super::codes;
 use tilewright_ir::Diagnostic;
 
-/// Who has touched a byte so far.
+/// Who has touched an element so far.
 #[derive(Clone, Copy, PartialEq)]
 enum Who {
     Nobody,
@@ -28,7 +28,7 @@ impl Who {
 }
 
 #[derive(Clone, Copy)]
-struct Byte {
+struct Element {
     read: Who,
     written: Who,
     atomic: Who,
@@ -36,9 +36,9 @@ struct Byte {
     store: u32,
 }
 
-/// The record of one view's memory over a launch, kept at the first byte of each element.
+/// The record of one view's memory over a launch, by element.
 pub(super) struct Race {
-    bytes: Vec<Byte>,
+    elements: Vec<Element>,
     program: u32,
     store: u32,
 }
@@ -46,8 +46,8 @@ pub(super) struct Race {
 impl Race {
     pub(super) fn new(len: usize) -> Race {
         let (nobody, store) = (Who::Nobody, 0);
-        let byte = Byte { read: nobody, written: nobody, atomic: nobody, store };
-        Race { bytes: vec![byte; len], program: 0, store }
+        let element = Element { read: nobody, written: nobody, atomic: nobody, store };
+        Race { elements: vec![element; len], program: 0, store }
     }
 
     pub(super) fn set_program(&mut self, program: u32) {
@@ -64,26 +64,26 @@ impl Race {
         }
         let message = format!("the result depends on the order of programs: {what}");
         Err(Diagnostic::new(codes::RACE, message)
-            .label(format!("program {}, byte {at} of the argument", self.program)))
+            .label(format!("program {}, element {at} of the argument's memory", self.program)))
     }
 
     pub(super) fn read(&mut self, at: usize) -> Result<(), Diagnostic> {
         let program = self.program;
-        let Some(byte) = self.bytes.get_mut(at) else { return Ok(()) };
-        byte.read.add(program);
-        let clash = byte.written.others(program) || byte.atomic.others(program);
+        let Some(element) = self.elements.get_mut(at) else { return Ok(()) };
+        element.read.add(program);
+        let clash = element.written.others(program) || element.atomic.others(program);
         self.check(at, clash, "this reads what another program writes")
     }
 
     pub(super) fn write(&mut self, at: usize) -> Result<(), Diagnostic> {
         let (program, store) = (self.program, self.store);
-        let Some(byte) = self.bytes.get_mut(at) else { return Ok(()) };
-        let twice = std::mem::replace(&mut byte.store, store) == store;
-        byte.written.add(program);
-        let b = *byte;
+        let Some(element) = self.elements.get_mut(at) else { return Ok(()) };
+        let twice = std::mem::replace(&mut element.store, store) == store;
+        element.written.add(program);
+        let b = *element;
         if twice {
             return Err(Diagnostic::new(codes::RACE, "one store writes an address twice")
-                .label(format!("program {program}, byte {at} of the argument")));
+                .label(format!("program {program}, element {at} of the argument's memory")));
         }
         self.check(at, b.written.others(program), "this writes what another program writes")?;
         let clash = b.read.others(program) || b.atomic.others(program);
@@ -92,9 +92,9 @@ impl Race {
 
     pub(super) fn atomic(&mut self, at: usize) -> Result<(), Diagnostic> {
         let program = self.program;
-        let Some(byte) = self.bytes.get_mut(at) else { return Ok(()) };
-        byte.atomic.add(program);
-        let clash = byte.written.others(program) || byte.read.others(program);
+        let Some(element) = self.elements.get_mut(at) else { return Ok(()) };
+        element.atomic.add(program);
+        let clash = element.written.others(program) || element.read.others(program);
         self.check(at, clash, "this updates what another program reads or writes")
     }
 }
