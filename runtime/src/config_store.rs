@@ -114,8 +114,9 @@ impl Configs {
         Ok(())
     }
 
-    /// The record of a problem: by the exact part of its key, and the extents keyed by range.
-    pub(crate) fn lookup(&self, op: &str, exact: &[i64], buckets: &[i64]) -> Option<&Choice> {
+    /// The record of a problem: by the exact part of its key (extents of exact axes, codes of dtypes,
+    /// layouts and attributes, in the spec's order), and the extents keyed by range.
+    pub fn lookup(&self, op: &str, exact: &[i64], buckets: &[i64]) -> Option<&Choice> {
         let entries = self.ops.get(op)?.get(exact)?;
         let within = |e: &&Entry| {
             e.ranges.len() == buckets.len()

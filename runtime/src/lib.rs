@@ -6,42 +6,54 @@
 //! the device's memory. An op is planned once per problem, bound once per set of tensors, and run any
 //! number of times; `run` neither allocates nor reads host arrays.
 //!
-//! ```ignore
+//! ```no_run
 //! use tilewright::{Args, DType, Graph, Runtime, Tensor};
 //!
+//! # fn main() -> tilewright::Result<()> {
+//! # static PACK: &[u8] = &[];
+//! # let (bf16_bytes, mapped_file) = (vec![0u8; 8], vec![0u8; 64]);
 //! // The CPU with 4 threads (0: one per core), kernels from an embedded pack (or `.pack_dir(path)`).
-//! let rt = Runtime::builder().cpu_threads(4).pack(PACK).build()?;   // PACK: &'static [u8]
+//! let rt = Runtime::builder().cpu_threads(4).pack(PACK).build()?; // PACK: &'static [u8]
 //! let stream = rt.stream()?;
 //!
 //! // Tensors: views of buffers with shape, strides and offset; cloning shares the buffer.
-//! let a = Tensor::from_slice(&rt, &[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;  // copies the slice
-//! let b = Tensor::from_bytes(&rt, bf16_bytes, DType::BF16, &[2, 2])?;   // copies bytes of any dtype
-//! let w = Tensor::from_owner(&rt, mapped_file, DType::U8, &[len])?;     // no copy; owner: AsRef<[u8]>
-//! let c = Tensor::zeros(&rt, DType::F32, &[2, 2])?;                     // or `Tensor::empty`
-//! let row = c.slice(0, 1, 1)?;               // axis, start, len        (a view)
-//! let flat = c.reshape(&[4])?;               // packed tensors only     (a view)
-//! let t = c.transpose(0, 1)?;                // strides swapped         (a view)
+//! let a = Tensor::from_slice(&rt, &[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?; // copies the slice
+//! let b = Tensor::from_bytes(&rt, &bf16_bytes, DType::BF16, &[2, 2])?; // copies bytes of any dtype
+//! let w = Tensor::from_owner(&rt, mapped_file, DType::U8, &[64])?; // no copy; owner: AsRef<[u8]>
+//! let c = Tensor::zeros(&rt, DType::F32, &[2, 2])?; // or `Tensor::empty`
+//! let row = c.slice(0, 1, 1)?; // a view: axis, start, length
+//! let flat = c.reshape(&[4])?; // a view: packed tensors only
+//! let turned = c.transpose(0, 1)?; // a view: strides swapped
 //!
-//! // Name the operands of the op; axes, dtypes and strides follow from the tensors.
+//! // Name the operands of the op; axes, dtypes and strides follow from the tensors. What no shape gives
+//! // is added with `.axis("top_k", 8)`, choices with `.attr("epilogue", "silu")`.
 //! let args = Args::new().tensor("a", &a).tensor("b", &b).tensor("c", &c).scalar("alpha", 1.0);
-//! // .axis("top_k", 8) for an axis that no shape gives, .attr("epilogue", "silu") for a choice
-//! let plan = rt.plan("gemm.dense", &args)?;  // picks the variant; `plan.reason()` says why
-//! let mut call = plan.bind(&args)?;          // checks every tensor; allocates the workspace
-//! call.run(&stream)?;                        // any number of times
-//! call.set_tensor("a", &a2)?;                // rebind in place: same shape and dtype
+//! let plan = rt.plan("gemm", &args)?; // picks the variant; `plan.reason()` says why
+//! let mut call = plan.bind(&args)?; // checks every tensor; allocates the workspace
+//! call.run(&stream)?; // any number of times
+//! call.set_tensor("c", &turned)?; // binds another tensor of the same shape and dtype
 //! call.set_scalar("alpha", 2.0)?;
-//! let values: Vec<f32> = c.to_vec()?;        // waits for the device
-//! let bytes: Vec<u8> = b.to_bytes()?;
-//! c.write_slice(&[0.0f32; 4])?;              // host to device, in place
+//! let values: Vec<f32> = c.to_vec()?; // waits for the device
+//! c.write_slice(&[0.0f32; 4])?; // host to device, in place
 //!
 //! // A graph: record once, replay with one wake-up of the worker threads. Inputs change in place.
-//! let graph = Graph::record(&rt, &stream, |s| { call.run(s)?; other.run(s) })?;
+//! let graph = Graph::record(&rt, &stream, |s| (0..3).try_for_each(|_| call.run(s)))?;
 //! graph.replay(&stream)?;
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! `rt.run("op", &args, &stream)` does plan (cached), bind and run in one go, for what runs once.
-//! Share scratch memory between calls with `plan.bind_with(&args, &workspace)`, where
-//! `workspace = rt.workspace(plan.workspace_bytes())?` is at least as large as each plan asks.
+//! [`Runtime::run`] plans, binds and runs in one go, for what runs once. [`Plan::bind_with`] shares
+//! scratch memory between calls: `rt.workspace(bytes)` of the largest [`Plan::workspace_bytes`].
+//!
+//! # Rules
+//!
+//! - A launch on the CPU has finished when `run` returns. Threads that use one buffer at the same time
+//!   order their own work.
+//! - Results do not depend on the number of threads.
+//! - A missing or unusable tuned config never fails a call: the default is used, and that is said once.
+//! - Nothing here panics, and errors name op, operand, the two values that differ, and the remedy.
+//! - After a fork the child makes its own runtime; the parent's is refused there.
 
 mod args;
 mod buffer;
