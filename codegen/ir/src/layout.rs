@@ -270,8 +270,8 @@ impl Layout {
 
     /// The layout of the tile whose axis `i` is this one's axis `perm[i]`.
     pub fn transpose(&self, perm: &[usize]) -> Layout {
-        let mut out = Layout::default();
-        out.axes = perm.iter().map(|&p| self.axes.get(p).copied().unwrap_or(0)).collect();
+        let axes = perm.iter().map(|&p| self.axes.get(p).copied().unwrap_or(0)).collect();
+        let mut out = Layout { axes, ..Layout::default() };
         let mut map = vec![0; self.out_bits() as usize];
         for (to, &from) in perm.iter().enumerate() {
             for bit in 0..self.axes.get(from).copied().unwrap_or(0) {
