@@ -10,7 +10,9 @@ pub(crate) fn escaped(span: &Span, made_at: &Span, construct: &str) -> Diagnosti
     )
     .at(span)
     .label("used here, outside");
-    if made_at.is_known() {
+    if made_at == span {
+        d = d.note("a loop's body is staged twice, and the first time it left this value behind");
+    } else if made_at.is_known() {
         d = d.note(format!("it was made at {}:{}:{}", made_at.file, made_at.line, made_at.col));
     }
     d.help(
@@ -94,7 +96,7 @@ pub(crate) fn tile_in_scalar(span: &Span, ty: &Type) -> Diagnostic {
 }
 
 pub(crate) fn constant(span: &Span, reason: String) -> Diagnostic {
-    Diagnostic::new("K0112", reason).at(span).label("this constant")
+    Diagnostic::new("K0112", reason).at(span)
 }
 
 pub(crate) fn bad_axis(span: &Span, axis: usize, rank: usize, of: &str) -> Diagnostic {
@@ -111,7 +113,7 @@ pub(crate) fn folds_to_scalar(span: &Span, op: &str, all: &str) -> Diagnostic {
 }
 
 pub(crate) fn bad_shape(span: &Span, what: String, help: &str) -> Diagnostic {
-    let d = Diagnostic::new("K0115", what).at(span).label("here");
+    let d = Diagnostic::new("K0115", what).at(span);
     if help.is_empty() { d } else { d.help(help) }
 }
 

@@ -19,8 +19,8 @@ pub enum HostNumber {
 /// integers for [`Int`] types, `bool` for [`Bool`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a constant of type `{E}`",
-    label = "not a `{E}` constant",
-    note = "float element types take float constants (`2.0`, not `2`), integer types take integers"
+    label = "not a constant of that type",
+    note = "constants of float types are written `2.0`, of integer types `2`"
 )]
 pub trait IntoConst<E: Elem>: Copy {
     /// The number.

@@ -12,8 +12,8 @@ use tilewright_ir::{Coord, Rounding, TileOp};
 /// An operand of element type `E`: a [`Tile`], a [`Scalar`] or a host constant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operand of element type `{E}`",
-    label = "not a `Tile<{E}>`, `Scalar<{E}>` or `{E}` constant",
-    note = "convert a kernel value with `.cast::<{E}>()`; float types take float constants (`2.0`), integer types integers (`2`)"
+    label = "expected a tile, a scalar or a constant of that type",
+    note = "kernel values convert with `.cast::<E>()`; constants of float types are written `2.0`, of integer types `2`"
 )]
 pub trait IntoOperand<E: Elem>: Copy {
     #[doc(hidden)]

@@ -4,7 +4,7 @@ use crate::diag::{Refusal, combine};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Error, Field, parse_quote};
+use syn::{Data, DeriveInput, Error, Field, WherePredicate, parse_quote};
 
 /// Expands `#[derive(Carry)]` on `item`.
 pub(crate) fn carry(item: TokenStream) -> Result<TokenStream, Error> {
@@ -16,11 +16,16 @@ pub(crate) fn carry(item: TokenStream) -> Result<TokenStream, Error> {
     };
     let mut errors = Vec::new();
     let mut visits = Vec::new();
+    let mut bounds: Vec<WherePredicate> = Vec::new();
     for (field, member) in data.fields.iter().zip(data.fields.members()) {
-        let span = field.ty.span();
+        let (span, ty) = (field.ty.span(), &field.ty);
         visits.push(match is_host(field) {
-            Ok(true) => quote_spanned!(span=> leaves.host(&self.#member);),
+            Ok(true) => {
+                bounds.push(parse_quote!(#ty: ::core::clone::Clone + ::core::cmp::PartialEq + 'static));
+                quote_spanned!(span=> leaves.host(&self.#member);)
+            }
             Ok(false) => {
+                bounds.push(parse_quote!(#ty: ::tilewright_dsl::control::Carry));
                 quote_spanned!(span=> ::tilewright_dsl::control::Carry::visit(&mut self.#member, leaves);)
             }
             Err(error) => {
@@ -30,8 +35,9 @@ pub(crate) fn carry(item: TokenStream) -> Result<TokenStream, Error> {
         });
     }
     combine(errors)?;
-    for parameter in input.generics.type_params_mut() {
-        parameter.bounds.push(parse_quote!('static));
+    // On field types, not on parameters: `Tile<E>` is carried whatever `E` is.
+    if input.generics.type_params().next().is_some() {
+        input.generics.make_where_clause().predicates.extend(bounds);
     }
     let name = &input.ident;
     let (parameters, arguments, condition) = input.generics.split_for_impl();

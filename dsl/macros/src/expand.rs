@@ -11,10 +11,11 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     Arm, BinOp, Block, Error, Expr, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprLit,
-    ExprWhile, Item, Lit, Local, Macro, Token, Type, parse_quote, parse_quote_spanned,
+    ExprWhile, Item, Lit, Local, Macro, Stmt, Token, Type, parse_quote, parse_quote_spanned,
 };
 
 /// Rewrites `block`, the body of a kernel with these parameters; gives what is refused.
@@ -99,12 +100,12 @@ impl Expander {
             s.visit_block_mut(&mut w.body);
         });
         let guard = own("guard");
-        let ExprWhile { label, cond, body, while_token, .. } = w;
+        let ExprWhile { label, cond, body, .. } = w;
         let ins = each(&carried, &guard, "carry_in", false);
         let overs = each(&carried, &guard, "carry_over", true);
         let outs = each(&carried, &guard, "carry_out", true);
         let ends = each(&carried, &guard, "carry_end", false);
-        let open = quote_spanned!(while_token.span=> ::tilewright_dsl::control::While::new());
+        let open = quote_spanned! {cond.span()=> ::tilewright_dsl::control::while_loop(|| #cond) };
         let test = quote_spanned!(cond.span()=> #guard.test(#cond));
         parse_quote!({
             let mut #guard = #open;
@@ -132,8 +133,11 @@ impl Expander {
                 s.visit_expr_mut(e);
             }
         });
-        let (guard, value) = (own("guard"), own("value"));
-        let (then_value, else_value) = (own("then_value"), own("else_value"));
+        let guard = own("guard");
+        let (then_value, else_value, value) = (own("then_value"), own("else_value"), own("value"));
+        let then_span = value_span(&i.then_branch);
+        // With the user's span, so that messages about its type point there; hence the odd name.
+        let tail = Ident::new("__if_value", then_span);
         let ExprIf { cond, then_branch, else_branch, if_token, .. } = i;
         let else_branch = match else_branch {
             Some((_, e)) => e.to_token_stream(),
@@ -142,15 +146,16 @@ impl Expander {
         let ins = each(&carried, &guard, "carry_in", false);
         let outs = each(&carried, &guard, "carry_out", true);
         let ends = each(&carried, &guard, "carry_end", false);
-        let open = quote_spanned!(cond.span()=> ::tilewright_dsl::control::Branch::new(#cond));
-        let merge = quote_spanned!(if_token.span=> #guard.merge(#then_value, #else_value));
+        let open = quote_spanned!(cond.span()=> ::tilewright_dsl::control::branch(#cond));
+        let take = quote_spanned!(then_span=> #guard.value(#tail));
+        let close = quote_spanned!(if_token.span=> #guard.close(#then_value, #else_value));
         parse_quote!({
             let mut #guard = #open;
             let #then_value = if #guard.enter_then() {
                 #ins
-                let #value = #then_branch;
+                let #tail = #then_branch;
                 #outs
-                ::core::option::Option::Some(#guard.value(#value))
+                ::core::option::Option::Some(#take)
             } else {
                 ::core::option::Option::None
             };
@@ -158,13 +163,13 @@ impl Expander {
                 #ins
                 let #value = #else_branch;
                 #outs
-                ::core::option::Option::Some(#guard.value(#value))
+                ::core::option::Option::Some(#value)
             } else {
                 ::core::option::Option::None
             };
-            #guard.close();
+            let #value = #close;
             #ends
-            #merge
+            #value
         })
     }
 
@@ -186,7 +191,7 @@ impl Expander {
     /// An assignment in the condition of a kernel `while` would be lost.
     fn check_condition(&mut self, touched: &[Carried], cond: &Expr) {
         struct Finder<'a>(&'a [Carried], Vec<Error>);
-        impl<'b> syn::visit::Visit<'b> for Finder<'_> {
+        impl<'b> Visit<'b> for Finder<'_> {
             fn visit_expr(&mut self, e: &'b Expr) {
                 let place = match e {
                     Expr::Assign(a) => Some(&*a.left),
@@ -199,11 +204,11 @@ impl Expander {
                 {
                     self.1.push(Refusal::ConditionAssigns(ident.to_string()).at(ident));
                 }
-                syn::visit::visit_expr(self, e);
+                visit::visit_expr(self, e);
             }
         }
         let mut finder = Finder(touched, Vec::new());
-        syn::visit::Visit::visit_expr(&mut finder, cond);
+        finder.visit_expr(cond);
         self.variables.errors.extend(finder.1);
     }
 
@@ -216,7 +221,7 @@ impl Expander {
         }
         self.visit_expr_mut(&mut b.left);
         self.visit_expr_mut(&mut b.right);
-        let (left, right, span) = (&b.left, &b.right, b.op.span());
+        let (left, right, span) = (bare(&b.left), bare(&b.right), b.op.span());
         let (kind, method) = match b.op {
             BinOp::Eq(_) => ("KernelEq", "kernel_eq"),
             BinOp::Ne(_) => ("KernelEq", "kernel_ne"),
@@ -257,6 +262,41 @@ fn logic(kind: &str, left: &Expr, right: &Expr, span: Span) -> Expr {
         }
         #finish
     })
+}
+
+/// Where messages about the value of a branch point: its last expression, else the block.
+fn value_span(block: &Block) -> Span {
+    match block.stmts.last() {
+        Some(Stmt::Expr(e, None)) => e.span(),
+        _ => block.brace_token.span.open(),
+    }
+}
+
+/// `expr` without the parentheses that the emitted call makes superfluous.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(p) => bare(&p.expr),
+        other => other,
+    }
+}
+
+/// Whether `expr` may leave the loop or function it is part of.
+fn leaves(expr: &Expr) -> bool {
+    struct Finder(bool);
+    impl<'a> Visit<'a> for Finder {
+        fn visit_expr(&mut self, e: &'a Expr) {
+            match e {
+                Expr::Try(_) | Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => {
+                    self.0 = true
+                }
+                Expr::Closure(_) => {}
+                other => visit::visit_expr(self, other),
+            }
+        }
+    }
+    let mut finder = Finder(false);
+    finder.visit_expr(expr);
+    finder.0
 }
 
 fn is_assignment(op: &BinOp) -> bool {
@@ -320,7 +360,8 @@ impl VisitMut for Expander {
                     *e = new;
                 }
             }
-            Expr::While(w) if has_let(&w.cond) => {
+            // What leaves its loop or function cannot stand in the guard's closure: a host loop.
+            Expr::While(w) if has_let(&w.cond) || leaves(&w.cond) => {
                 self.variables.enter_scope(Vec::new());
                 self.let_chain(&mut w.cond);
                 self.visit_block_mut(&mut w.body);
@@ -364,15 +405,15 @@ impl VisitMut for Expander {
             }
             Expr::Break(b) => {
                 let span = b.break_token.span;
-                self.jump(e, "break", span);
+                self.jump(e, "`break`", span);
             }
             Expr::Continue(c) => {
                 let span = c.continue_token.span;
-                self.jump(e, "continue", span);
+                self.jump(e, "`continue`", span);
             }
             Expr::Return(r) => {
                 let span = r.return_token.span;
-                self.jump(e, "return", span);
+                self.jump(e, "`return`", span);
             }
             Expr::Const(_) => {}
             Expr::Repeat(r) => self.visit_expr_mut(&mut r.expr),

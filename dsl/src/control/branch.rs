@@ -8,6 +8,7 @@ use crate::elem::Bool;
 use crate::handle::{Raw, Scalar};
 use crate::source::Place;
 use crate::staging::{Context, Depth, at};
+use std::marker::PhantomData;
 use std::panic::Location;
 use tilewright_ir::{RegionId, TileOp};
 
@@ -21,45 +22,67 @@ const BRANCH: &str = "`if`";
     note = "for a `Tile<Bool>`, reduce it with `.any_all()` or `.all_all()`, or choose each element with `select`"
 )]
 pub trait Condition: Copy {
-    /// Whether the condition is decided while staging.
-    const IS_HOST: bool;
+    /// [`Host`] or [`Kernel`].
+    type Mode: Mode;
     #[doc(hidden)]
-    #[allow(private_interfaces, reason = "opaque outside this crate")]
-    fn decide(self) -> Result<bool, Raw>;
+    fn decide(self) -> Decision;
 }
+
+/// A condition's value, if it is a host value; else opaque.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision(pub(super) Result<bool, Raw>);
+
 impl Condition for bool {
-    const IS_HOST: bool = true;
-    #[allow(private_interfaces, reason = "opaque outside this crate")]
-    fn decide(self) -> Result<bool, Raw> {
-        Ok(self)
+    type Mode = Host;
+    fn decide(self) -> Decision {
+        Decision(Ok(self))
     }
 }
 impl Condition for Scalar<Bool> {
-    const IS_HOST: bool = false;
-    #[allow(private_interfaces, reason = "opaque outside this crate")]
-    fn decide(self) -> Result<bool, Raw> {
-        Err(self.raw)
+    type Mode = Kernel;
+    fn decide(self) -> Decision {
+        Decision(Err(self.raw))
     }
 }
 
-/// Whether a condition of this type lets a variable of type `T` change: `bool` any, `Scalar<Bool>`
-/// those that implement [`Carry`].
-pub trait Carries<T: ?Sized>: Condition {
+/// Where a loop or branch runs.
+pub trait Mode {
+    /// Whether that is while staging.
+    const IS_HOST: bool;
+}
+
+/// The loop or branch runs while staging.
+#[derive(Debug)]
+pub enum Host {}
+impl Mode for Host {
+    const IS_HOST: bool = true;
+}
+
+/// The loop or branch runs in the kernel.
+#[derive(Debug)]
+pub enum Kernel {}
+impl Mode for Kernel {
+    const IS_HOST: bool = false;
+}
+
+/// Whether a loop or branch lets a variable of type `T` change: on the host any, in the kernel those
+/// that implement [`Carry`].
+pub trait Carries<T: ?Sized>: Mode {
     /// Shows the kernel values of `variable`, if they matter.
     fn visit(variable: &mut T, leaves: &mut Leaves<'_>);
 }
-impl<T: ?Sized> Carries<T> for bool {
+impl<T: ?Sized> Carries<T> for Host {
     fn visit(_: &mut T, _: &mut Leaves<'_>) {}
 }
-impl<T: Carry + ?Sized> Carries<T> for Scalar<Bool> {
+impl<T: Carry + ?Sized> Carries<T> for Kernel {
     fn visit(variable: &mut T, leaves: &mut Leaves<'_>) {
         variable.visit(leaves);
     }
 }
 
-/// The guard of an `if` whose condition has type `C`.
-pub struct Branch<C> {
-    condition: C,
+/// The guard of an `if`.
+pub struct Branch<M> {
+    condition: Result<bool, Raw>,
     place: Place,
     inside: bool,
     /// Before the regions were opened.
@@ -68,34 +91,35 @@ pub struct Branch<C> {
     else_region: RegionId,
     carried: Carried,
     then_outs: Vec<Raw>,
-    /// The kernel values of the `if` expression's own value, of either branch.
-    then_value: Vec<Raw>,
-    else_value: Vec<Raw>,
-    value_results: Vec<Raw>,
+    mode: PhantomData<M>,
 }
 
-impl<C: Condition> Branch<C> {
-    /// An `if` that begins here.
-    #[track_caller]
-    pub fn new(condition: C) -> Branch<C> {
-        Branch {
-            condition,
-            place: Location::caller(),
-            inside: false,
-            depth: Depth::default(),
-            then_region: RegionId(0),
-            else_region: RegionId(0),
-            carried: Carried::default(),
-            then_outs: Vec::new(),
-            then_value: Vec::new(),
-            else_value: Vec::new(),
-            value_results: Vec::new(),
-        }
-    }
+/// The value of the first branch, with the way to see its kernel values.
+pub struct Value<T> {
+    value: T,
+    visit: fn(&mut T, &mut Leaves<'_>),
+}
 
+/// An `if` that begins here.
+#[track_caller]
+pub fn branch<C: Condition>(condition: C) -> Branch<C::Mode> {
+    Branch {
+        condition: condition.decide().0,
+        place: Location::caller(),
+        inside: false,
+        depth: Depth::default(),
+        then_region: RegionId(0),
+        else_region: RegionId(0),
+        carried: Carried::default(),
+        then_outs: Vec::new(),
+        mode: PhantomData,
+    }
+}
+
+impl<M: Mode> Branch<M> {
     /// Whether to run the first branch.
     pub fn enter_then(&mut self) -> bool {
-        self.condition.decide().unwrap_or_else(|_| {
+        self.condition.unwrap_or_else(|_| {
             self.inside = true;
             self.carried.begin();
             at(self.place, |cx| {
@@ -108,7 +132,7 @@ impl<C: Condition> Branch<C> {
 
     /// Whether to run the second branch.
     pub fn enter_else(&mut self) -> bool {
-        self.condition.decide().map(|c| !c).unwrap_or_else(|_| {
+        self.condition.map(|c| !c).unwrap_or_else(|_| {
             self.then_outs = self.carried.outs();
             self.carried.begin();
             at(self.place, |cx| {
@@ -120,64 +144,72 @@ impl<C: Condition> Branch<C> {
     }
 
     /// Notes the values of a changed variable at the start of a branch.
-    #[track_caller]
     pub fn carry_in<T: ?Sized>(&mut self, variable: &mut T)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
-        self.carried.note(|l| C::visit(variable, l));
+        self.carried.note(|l| M::visit(variable, l));
     }
 
     /// Takes the values of a changed variable at the end of a branch.
     #[track_caller]
     pub fn carry_out<T: ?Sized>(&mut self, variable: &mut T, name: &'static str)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
         let place = Location::caller();
-        self.carried.take_out(place, "a kernel `if`", name, false, |l| C::visit(variable, l));
+        self.carried.take_out(place, "a kernel `if`", name, false, |l| M::visit(variable, l));
     }
 
-    /// Takes the value of a branch.
-    pub fn value<T>(&mut self, mut value: T) -> T
+    /// Takes the value of the first branch; the second's has the same type.
+    pub fn value<T>(&self, value: T) -> Value<T>
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
-        let in_else = self.else_region != RegionId(0);
-        let values = if in_else { &mut self.else_value } else { &mut self.then_value };
-        C::visit(
-            &mut value,
-            &mut Leaves::new(&mut |leaf| {
-                if let Leaf::Value(raw) = leaf {
-                    values.push(*raw);
-                }
-            }),
-        );
-        value
+        Value { value, visit: M::visit }
     }
 
-    /// Both branches are staged.
-    pub fn close(&mut self) {
-        if self.condition.decide().is_ok() {
-            return;
+    /// Both branches are done: gives the value of the `if`.
+    pub fn close<T>(&mut self, then_value: Option<Value<T>>, else_value: Option<T>) -> T {
+        match (then_value, else_value) {
+            (Some(then), Some(els)) => self.merge(then, els),
+            (Some(then), None) => then.value,
+            (None, Some(els)) => els,
+            (None, None) => unreachable!("one of the branches has run"),
         }
-        self.inside = false;
-        at(self.place, |cx| self.finish(cx));
     }
 
-    fn finish(&mut self, cx: &mut Context) {
+    fn merge<T>(&mut self, then: Value<T>, mut els: T) -> T {
+        self.inside = false;
+        let Value { value: mut then, visit } = then;
+        let (mut then_leaves, mut else_leaves) = (Vec::new(), Vec::new());
+        visit(&mut then, &mut Leaves::new(&mut |leaf| then_leaves.extend(leaf.value())));
+        visit(&mut els, &mut Leaves::new(&mut |leaf| else_leaves.extend(leaf.value())));
+        let results = at(self.place, |cx| self.finish(cx, &then_leaves, &else_leaves));
+        let mut results = results.unwrap_or_default().into_iter();
+        let mut put = |leaf: Leaf<'_>| {
+            if let (Leaf::Value(raw), Some(result)) = (leaf, results.next()) {
+                *raw = result;
+            }
+        };
+        visit(&mut then, &mut Leaves::new(&mut put));
+        then
+    }
+
+    /// Ends both regions; gives the merged values of the `if`'s own value.
+    fn finish(&mut self, cx: &mut Context, then_value: &[Raw], else_value: &[Raw]) -> Vec<Raw> {
         let else_outs = self.carried.outs();
         let inits = self.carried.inits();
-        let mut merges: Vec<(Raw, Raw)> = Vec::new();
         let changed: Vec<bool> = (inits.iter().zip(&self.then_outs).zip(&else_outs))
             .map(|((init, then), els)| init != then || init != els)
             .collect();
-        let pairs = self.then_outs.iter().copied().zip(else_outs.iter().copied());
-        merges.extend(pairs.zip(&changed).filter(|(_, changed)| **changed).map(|(p, _)| p));
-        if self.then_value.len() != self.else_value.len() {
+        let outs = self.then_outs.iter().copied().zip(else_outs.iter().copied());
+        let mut merges: Vec<(Raw, Raw)> =
+            outs.zip(&changed).filter(|(_, changed)| **changed).map(|(pair, _)| pair).collect();
+        if then_value.len() != else_value.len() {
             cx.report(diag::carried_count(&cx.span(), "a kernel `if`", "its value"));
         }
-        merges.extend(self.then_value.iter().copied().zip(self.else_value.iter().copied()));
+        merges.extend(then_value.iter().copied().zip(else_value.iter().copied()));
         for (then, els) in &mut merges {
             let (then_ty, else_ty) = (cx.ty(*then), cx.ty(*els));
             if then_ty != else_ty {
@@ -191,7 +223,7 @@ impl<C: Condition> Branch<C> {
         let then_yields = cx
             .reopen(self.then_region, |cx| merges.iter().map(|(then, _)| cx.get(*then)).collect());
         cx.builder.exit(then_yields);
-        let Err(cond) = self.condition.decide() else { return };
+        let Err(cond) = self.condition else { return Vec::new() };
         let cond = cx.get(cond);
         let (then_region, else_region) = (self.then_region, self.else_region);
         let mut results = cx.push(TileOp::If { cond, then_region, else_region }).into_iter();
@@ -201,42 +233,22 @@ impl<C: Condition> Branch<C> {
         };
         let variables = inits.iter().zip(&changed).map(pick).collect();
         self.carried.set_results(variables);
-        self.value_results = results.collect();
+        results.collect()
     }
 
     /// Puts the merged values into a changed variable.
     pub fn carry_end<T: ?Sized>(&mut self, variable: &mut T)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
-        self.carried.put_results(|l| C::visit(variable, l));
-    }
-
-    /// The value of the `if`.
-    pub fn merge<T>(&mut self, then_value: Option<T>, else_value: Option<T>) -> T
-    where
-        C: Carries<T>,
-    {
-        let Some(mut value) = then_value.or(else_value) else {
-            unreachable!("one of the branches is run");
-        };
-        let mut results = self.value_results.iter();
-        C::visit(
-            &mut value,
-            &mut Leaves::new(&mut |leaf| {
-                if let (Leaf::Value(raw), Some(result)) = (leaf, results.next()) {
-                    *raw = *result;
-                }
-            }),
-        );
-        value
+        self.carried.put_results(|l| M::visit(variable, l));
     }
 }
 
-impl<C> Drop for Branch<C> {
+impl<M> Drop for Branch<M> {
     fn drop(&mut self) {
         if self.inside && !std::thread::panicking() {
-            report_left(self.place, self.depth, "return", BRANCH);
+            report_left(self.place, self.depth, "`return` or `?`", BRANCH);
         }
     }
 }

@@ -42,6 +42,15 @@ pub(crate) enum Leaf<'a> {
     Host(HostPart),
 }
 
+impl Leaf<'_> {
+    pub(crate) fn value(&self) -> Option<Raw> {
+        match self {
+            Leaf::Value(raw) => Some(**raw),
+            Leaf::Host(_) => None,
+        }
+    }
+}
+
 /// A copy of a host value, to see whether it changes.
 pub(crate) struct HostPart {
     value: Box<dyn Any>,

@@ -140,7 +140,7 @@ impl KernelFor {
     #[allow(clippy::should_implement_trait, reason = "not an iterator: nothing else may call it")]
     pub fn next(&mut self) -> Option<Scalar<I64>> {
         if let State::Body { kept } = self.state {
-            self.report_left("continue");
+            self.report_left("`continue`");
             if kept {
                 self.state = State::Closed;
                 return None;
@@ -189,7 +189,7 @@ impl KernelFor {
     /// The loop is over.
     pub fn close(&mut self) {
         if let State::Body { .. } = self.state {
-            self.report_left("break");
+            self.report_left("`break`");
             self.state = State::Closed;
         }
         if self.state == (State::Ended { kept: true }) {
@@ -222,7 +222,7 @@ impl KernelFor {
 impl Drop for KernelFor {
     fn drop(&mut self) {
         if matches!(self.state, State::Body { .. }) && !std::thread::panicking() {
-            self.report_left("return");
+            self.report_left("`return` or `?`");
         }
     }
 }

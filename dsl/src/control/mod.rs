@@ -18,12 +18,12 @@ mod logic;
 mod regions;
 mod while_loop;
 
-pub use branch::{Branch, Carries, Condition};
+pub use branch::{Branch, Carries, Condition, Decision, Host, Kernel, Mode, Value, branch};
 pub use carry::{Carry, Leaves};
 pub use for_loop::{HostFor, HostLoop, KernelFor, KernelRange, RangeLoop, range, range_part};
 pub use logic::{And, Logic, Or};
 pub use regions::leaving;
-pub use while_loop::While;
+pub use while_loop::{While, while_loop};
 
 pub use crate::ops::{KernelEq, KernelOrd};
 pub use crate::source::{Entered, Source, enter};

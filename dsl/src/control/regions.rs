@@ -213,12 +213,7 @@ fn check_same_type(cx: &mut Context, what: &str, name: &str, slot: &mut Slot) {
 pub(super) fn report_left(begins: Place, depth: Depth, guess: &str, construct: &str) {
     peek(|cx| {
         let (place, what) = cx.leaving.unwrap_or((begins, guess));
-        let d = diag::left_region(
-            &source::span(place),
-            &format!("`{what}`"),
-            &source::span(begins),
-            construct,
-        );
+        let d = diag::left_region(&source::span(place), what, &source::span(begins), construct);
         cx.report(d);
         cx.abandon(depth);
     });

@@ -1,6 +1,6 @@
 //! `while`: over a host `bool` as Rust does, over a kernel condition as a loop of the kernel.
 
-use super::branch::{Carries, Condition};
+use super::branch::{Carries, Condition, Mode};
 use super::regions::{Carried, report_left};
 use crate::diag;
 use crate::source::Place;
@@ -11,8 +11,8 @@ use tilewright_ir::{RegionId, TileOp};
 
 const LOOP: &str = "`while` loop";
 
-/// The guard of a `while` whose condition has type `C`.
-pub struct While<C> {
+/// The guard of a `while`.
+pub struct While<M> {
     place: Place,
     state: State,
     cond: RegionId,
@@ -20,7 +20,7 @@ pub struct While<C> {
     /// Before the regions were opened.
     depth: Depth,
     carried: Carried,
-    condition: PhantomData<C>,
+    mode: PhantomData<M>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,30 +37,29 @@ enum State {
     Closed,
 }
 
-impl<C: Condition> While<C> {
-    /// A loop that begins here.
-    #[allow(clippy::new_without_default, reason = "needs its caller's place")]
-    #[track_caller]
-    pub fn new() -> While<C> {
-        While {
-            place: Location::caller(),
-            state: State::Start,
-            cond: RegionId(0),
-            body: RegionId(0),
-            depth: Depth::default(),
-            carried: Carried::default(),
-            condition: PhantomData,
-        }
+/// A `while` that begins here. `condition` is never called: its type says where the loop runs.
+#[track_caller]
+pub fn while_loop<C: Condition>(_condition: impl FnOnce() -> C) -> While<C::Mode> {
+    While {
+        place: Location::caller(),
+        state: State::Start,
+        cond: RegionId(0),
+        body: RegionId(0),
+        depth: Depth::default(),
+        carried: Carried::default(),
+        mode: PhantomData,
     }
+}
 
+impl<M: Mode> While<M> {
     /// Whether to go through condition and body once more: for a kernel condition, twice in all.
     #[allow(clippy::should_implement_trait, reason = "not an iterator: nothing else may call it")]
     pub fn next(&mut self) -> bool {
-        if C::IS_HOST {
+        if M::IS_HOST {
             return true;
         }
         if let State::Inside { kept } = self.state {
-            report_left(self.place, self.depth, "continue", LOOP);
+            report_left(self.place, self.depth, "`continue`", LOOP);
             if kept {
                 self.state = State::Closed;
                 return false;
@@ -88,16 +87,16 @@ impl<C: Condition> While<C> {
     #[track_caller]
     pub fn carry_in<T: ?Sized>(&mut self, variable: &mut T)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
-        self.carried.take_in(Location::caller(), self.cond, |l| C::visit(variable, l));
+        self.carried.take_in(Location::caller(), self.cond, |l| M::visit(variable, l));
     }
 
     /// Takes the condition. Gives whether to run the body: for a kernel condition, to stage it.
     #[track_caller]
-    pub fn test(&mut self, condition: C) -> bool {
+    pub fn test<C: Condition<Mode = M>>(&mut self, condition: C) -> bool {
         let place = Location::caller();
-        let condition = match condition.decide() {
+        let condition = match condition.decide().0 {
             Ok(host) => return host,
             Err(raw) => raw,
         };
@@ -115,10 +114,10 @@ impl<C: Condition> While<C> {
     #[track_caller]
     pub fn carry_over<T: ?Sized>(&mut self, variable: &mut T, name: &'static str)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
         let place = Location::caller();
-        if !self.carried.take_over(place, self.body, |l| C::visit(variable, l)) {
+        if !self.carried.take_over(place, self.body, |l| M::visit(variable, l)) {
             at(place, |cx| cx.report(diag::condition_assigns(&cx.span(), name)));
         }
     }
@@ -132,10 +131,10 @@ impl<C: Condition> While<C> {
     #[track_caller]
     pub fn carry_out<T: ?Sized>(&mut self, variable: &mut T, name: &'static str)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
         let place = Location::caller();
-        self.carried.take_out(place, "a kernel loop", name, true, |l| C::visit(variable, l));
+        self.carried.take_out(place, "a kernel loop", name, true, |l| M::visit(variable, l));
     }
 
     /// The body ran to its end.
@@ -147,11 +146,11 @@ impl<C: Condition> While<C> {
 
     /// The loop is over.
     pub fn close(&mut self) {
-        if C::IS_HOST {
+        if M::IS_HOST {
             return;
         }
         if let State::Inside { .. } = self.state {
-            report_left(self.place, self.depth, "break", LOOP);
+            report_left(self.place, self.depth, "`break`", LOOP);
             self.state = State::Closed;
         }
         if self.state == (State::Ended { kept: true }) {
@@ -172,16 +171,16 @@ impl<C: Condition> While<C> {
     /// Puts the loop's results into a changed variable.
     pub fn carry_end<T: ?Sized>(&mut self, variable: &mut T)
     where
-        C: Carries<T>,
+        M: Carries<T>,
     {
-        self.carried.put_results(|l| C::visit(variable, l));
+        self.carried.put_results(|l| M::visit(variable, l));
     }
 }
 
-impl<C> Drop for While<C> {
+impl<M> Drop for While<M> {
     fn drop(&mut self) {
         if matches!(self.state, State::Inside { .. }) && !std::thread::panicking() {
-            report_left(self.place, self.depth, "return", LOOP);
+            report_left(self.place, self.depth, "`return` or `?`", LOOP);
         }
     }
 }
