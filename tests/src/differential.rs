@@ -135,7 +135,7 @@ fn row_major(dims: &[i64]) -> Vec<i64> {
 }
 
 /// The argument word of a scalar: its own format's bits.
-fn scalar_bits(literal: Literal) -> u64 {
+pub fn scalar_bits(literal: Literal) -> u64 {
     if literal.dtype.is_float() {
         let x = f64::from_bits(literal.bits);
         return convert::encode(literal.dtype, x, Rounding::NearestEven, false);

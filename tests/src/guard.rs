@@ -4,9 +4,11 @@
 //! passing by luck.
 #![allow(unsafe_code, reason = "page protection, loading and calling generated code")]
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::fmt;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Once;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -147,6 +149,40 @@ impl Kernel {
     /// Runs all programs of a grid.
     pub fn run_all(&self, args: &[u64], grid: [i64; 3]) {
         self.run(args, grid, 0, grid.iter().product());
+    }
+}
+
+thread_local! {
+    static RUNNING: Cell<[u8; 160]> = const { Cell::new([0; 160]) };
+}
+
+/// Names what this thread runs next: a fault prints it before the process ends.
+pub fn announce(what: &str) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT] {
+            // SAFETY: the handler only writes to standard error and ends the process.
+            unsafe { libc::signal(signal, on_fault as *const () as libc::sighandler_t) };
+        }
+    });
+    let mut text = [0; 160];
+    for (to, from) in text.iter_mut().zip(what.bytes()) {
+        *to = from;
+    }
+    RUNNING.set(text);
+}
+
+extern "C" fn on_fault(signal: i32) {
+    let text = RUNNING.try_with(Cell::get).unwrap_or([0; 160]);
+    let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+    // SAFETY: `write`, `signal` and `raise` may be called from a handler; the default action then
+    // ends the process with the signal as its status.
+    unsafe {
+        for part in [&b"\nfault while running "[..], &text[..len], b"\n"] {
+            libc::write(2, part.as_ptr().cast(), part.len());
+        }
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod differential;
 pub mod filecheck;
 pub mod filetest;
+pub mod fuzz;
 pub mod guard;
 pub mod knobs;
 pub mod launch_line;
