@@ -1,4 +1,4 @@
-//! Calls: a plan with its operands bound, ready to run any number of times.
+//! Arguments of launches, and calls: a plan with its operands bound, ready to run any number of times.
 //!
 //! Every check happens when an operand is bound: presence, dtype, shape, strides, device, writability,
 //! overlap, and the facts that the chosen kernels rely on. [`Call::run`] only hands finished argument
@@ -7,7 +7,7 @@
 
 use crate::args::{Args, Number, shape_text, word};
 use crate::buffer::Buffer;
-use crate::device::{Access, KernelId, LaunchArgs};
+use crate::device::{Access, KernelId};
 use crate::error::fail;
 use crate::graph::Stream;
 use crate::plan::{Param, Plan, Source, Step, packed_words, view_words};
@@ -15,6 +15,52 @@ use crate::resolve::{check_strides, packed, view_fact_holds};
 use crate::{Result, Tensor};
 use std::sync::Arc;
 use tilewright_abi::{Fact, LaunchDesc, Role};
+
+/// Arguments of a launch. Made only by [`LaunchArgs::new`], whose caller vouches for the words.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchArgs<'a> {
+    words: &'a [u64],
+    grid: [i64; 3],
+    shape: LaunchDesc,
+    accesses: &'a [Access],
+}
+
+impl<'a> LaunchArgs<'a> {
+    /// The argument words in ABI order, the programs along each axis, and the memory used.
+    ///
+    /// # Safety
+    /// The words are what the kernel's signature says, its facts hold, and every view among them lies
+    /// in memory that stays allocated until the launch has run; for a launch that is recorded, until
+    /// the graph is released. `accesses` covers all memory the kernel touches.
+    pub unsafe fn new(
+        words: &'a [u64],
+        grid: [i64; 3],
+        shape: LaunchDesc,
+        accesses: &'a [Access],
+    ) -> LaunchArgs<'a> {
+        LaunchArgs { words, grid, shape, accesses }
+    }
+
+    /// The argument words, in ABI order.
+    pub fn words(&self) -> &'a [u64] {
+        self.words
+    }
+
+    /// Programs along each axis; none is negative.
+    pub fn grid(&self) -> [i64; 3] {
+        self.grid
+    }
+
+    /// Block, cluster and shared memory.
+    pub fn shape(&self) -> LaunchDesc {
+        self.shape
+    }
+
+    /// Memory that the launch uses.
+    pub fn accesses(&self) -> &'a [Access] {
+        self.accesses
+    }
+}
 
 /// A plan with its operands bound.
 pub struct Call {
@@ -367,4 +413,56 @@ fn params_of(steps: &[Step], slot: usize) -> impl Iterator<Item = (&Step, &Param
             move |p: &&Param| matches!(p.source, Source::Tensor { slot: n, .. } if n == slot);
         s.params.iter().filter(of_slot).map(move |p| (s, p))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, common};
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::cell::Cell;
+
+    thread_local! {
+        static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// The system's allocator, counting each thread's allocations.
+    struct Counting;
+
+    // SAFETY: every call goes on to the system's allocator.
+    unsafe impl GlobalAlloc for Counting {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+            // SAFETY: the caller's promise.
+            unsafe { System.alloc(layout) }
+        }
+        unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+            // SAFETY: the caller's promise.
+            unsafe { System.dealloc(p, layout) }
+        }
+    }
+
+    #[global_allocator]
+    static ALLOCATOR: Counting = Counting;
+
+    #[test]
+    fn a_run_allocates_nothing() {
+        let rt = common::runtime(2);
+        let s = rt.stream().unwrap();
+        let x = Tensor::zeros(&rt, DType::F32, &[64, 8]).unwrap();
+        let y = Tensor::zeros(&rt, DType::F32, &[8]).unwrap();
+        let other = Tensor::zeros(&rt, DType::F32, &[8]).unwrap();
+        let args = Args::new().tensor("x", &x).tensor("y", &y);
+        let call = rt.plan("column_sum", &args).unwrap().bind(&args).unwrap();
+        let graph = crate::Graph::record(&rt, &s, |s| call.run(s)).unwrap();
+        let before = ALLOCATIONS.get();
+        for _ in 0..1000 {
+            call.run(&s).unwrap();
+            graph.replay(&s).unwrap();
+        }
+        assert_eq!(ALLOCATIONS.get(), before);
+        let mut call = call;
+        call.set_tensor("y", &other).unwrap();
+        assert!(ALLOCATIONS.get() - before < 8, "{}", ALLOCATIONS.get() - before);
+    }
 }

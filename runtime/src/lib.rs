@@ -55,6 +55,13 @@
 //! - Nothing here panics, and errors name op, operand, the two values that differ, and the remedy.
 //! - After a fork the child makes its own runtime; the parent's is refused there.
 
+#[cfg(test)]
+extern crate self as tilewright;
+
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 mod args;
 mod buffer;
 pub mod capi;

@@ -5,7 +5,9 @@
 
 use crate::Result;
 use std::time::Duration;
-use tilewright_abi::{Family, KernelDesc, LaunchDesc};
+use tilewright_abi::{Family, KernelDesc};
+
+pub use crate::launch::LaunchArgs;
 
 pub mod cpu;
 pub mod null;
@@ -119,53 +121,6 @@ impl Access {
         let overlap = self.addr < other.addr.saturating_add(other.bytes)
             && other.addr < self.addr.saturating_add(self.bytes);
         overlap && (self.write || other.write)
-    }
-}
-
-/// Arguments of a launch. Made only by [`LaunchArgs::new`], whose caller vouches for the words.
-#[derive(Clone, Copy, Debug)]
-pub struct LaunchArgs<'a> {
-    words: &'a [u64],
-    grid: [i64; 3],
-    shape: LaunchDesc,
-    accesses: &'a [Access],
-}
-
-impl<'a> LaunchArgs<'a> {
-    /// The argument words in ABI order, the programs along each axis, and the memory used.
-    ///
-    /// # Safety
-    /// The words are what the kernel's signature says, its facts hold, and every view among them lies
-    /// in memory that stays allocated until the launch has run; for a launch that is recorded, until
-    /// the graph is released. `accesses` covers all memory the kernel touches.
-    #[allow(unsafe_code, reason = "the contract of a launch cannot be checked from its words")]
-    pub unsafe fn new(
-        words: &'a [u64],
-        grid: [i64; 3],
-        shape: LaunchDesc,
-        accesses: &'a [Access],
-    ) -> LaunchArgs<'a> {
-        LaunchArgs { words, grid, shape, accesses }
-    }
-
-    /// The argument words, in ABI order.
-    pub fn words(&self) -> &'a [u64] {
-        self.words
-    }
-
-    /// Programs along each axis; none is negative.
-    pub fn grid(&self) -> [i64; 3] {
-        self.grid
-    }
-
-    /// Block, cluster and shared memory.
-    pub fn shape(&self) -> LaunchDesc {
-        self.shape
-    }
-
-    /// Memory that the launch uses.
-    pub fn accesses(&self) -> &'a [Access] {
-        self.accesses
     }
 }
 
