@@ -1,17 +1,7 @@
 //! What the compiler knows of a target: data, and the checks that prove a row consistent.
 
+pub use tilewright_abi::Family;
 use tilewright_abi::{DType, MmaCap, TargetCaps, TargetId};
-
-/// Which lowering folder a target uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
-    /// Host processors: one function that loops over program ids, tiles in vector registers.
-    Cpu,
-    /// NVIDIA.
-    Nvptx,
-    /// AMD.
-    Amdgcn,
-}
 
 /// How LLVM names the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +108,18 @@ impl TargetDesc {
         TargetCaps {
             id: TargetId::new(self.id),
             family,
+            vector_bytes: self.vector_bytes,
+            vector_regs: self.vector_regs,
+            mma: self.mma.iter().map(cap).collect(),
+        }
+    }
+
+    /// What variant spaces may look at.
+    pub fn caps(&self) -> TargetCaps {
+        let cap = |m: &MmaShape| MmaCap { a: m.a, b: m.b, acc: m.acc, k_group: m.k_group };
+        TargetCaps {
+            id: TargetId::new(self.id),
+            family: self.family,
             vector_bytes: self.vector_bytes,
             vector_regs: self.vector_regs,
             mma: self.mma.iter().map(cap).collect(),
