@@ -119,7 +119,39 @@ impl Args {
                 p.layouts.insert(name.clone(), layout);
             }
         }
+        self.solve(spec, &mut p.axes);
         Ok(p)
+    }
+
+    /// Finds axes that occur in sums and products only, as in `batch + 1`.
+    fn solve(&self, spec: &OpSpec, axes: &mut BTreeMap<String, i64>) {
+        for (name, t) in &self.tensors {
+            let shape = spec.tensor(name).map_or(&[][..], |s| &s.shape);
+            for (e, &d) in shape.iter().zip(t.shape()) {
+                let mut unknown = Vec::new();
+                e.for_each_sym(&mut |s| {
+                    if !axes.contains_key(s) {
+                        unknown.push(s);
+                    }
+                });
+                unknown.dedup();
+                let [axis] = unknown.as_slice() else { continue };
+                let at =
+                    |x: i64| e.eval(&|s| if s == *axis { Some(x) } else { axes.get(s).copied() });
+                // A straight line through the first two values, proved at the point found and past it:
+                // a rounded quotient is no line, and has several solutions.
+                let solved = (|| {
+                    let (first, d) = (at(0)?, i64::try_from(d).ok()?);
+                    let slope = at(1)?.checked_sub(first)?;
+                    let x = d.checked_sub(first)?.checked_div(slope)?;
+                    let next = at(x.checked_add(1)?)?.checked_sub(d)?;
+                    (x >= 0 && at(x)? == d && next == slope).then_some(x)
+                })();
+                if let Some(x) = solved {
+                    axes.insert((*axis).to_owned(), x);
+                }
+            }
+        }
     }
 }
 
@@ -172,6 +204,27 @@ fn bf16_bits(x: f32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn axes_follow_from_shapes() {
+        use tilewright_abi::{AxisSpec, Role, TensorSpec};
+        let rt = crate::common::runtime(1);
+        let t = |shape: &[usize]| Tensor::zeros(&rt, DType::U8, shape).unwrap();
+        let shapes: [(&str, &[&str]); 3] =
+            [("a", &["m + 1", "m * k"]), ("b", &["k / 32 * 18"]), ("c", &["ceil_div(q, 2)"])];
+        let spec = OpSpec {
+            axes: ["m", "k", "q"].map(|n| AxisSpec::new(n, "")).to_vec(),
+            tensors: shapes.map(|(n, s)| TensorSpec::new(n, Role::In, &[DType::U8], s)).to_vec(),
+            ..OpSpec::default()
+        };
+        let args =
+            Args::new().tensor("a", &t(&[4, 192])).tensor("b", &t(&[36])).tensor("c", &t(&[1]));
+        let problem = args.problem(&spec).unwrap();
+        // `q` could be 1 or 2, so it must be given.
+        assert_eq!(problem.axes, [("m".to_owned(), 3), ("k".to_owned(), 64)].into());
+        let given = args.axis("q", 2).problem(&spec).unwrap();
+        assert_eq!(given.axes.get("q"), Some(&2));
+    }
 
     #[test]
     fn words() {
