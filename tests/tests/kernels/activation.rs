@@ -9,8 +9,7 @@ type Gate = dyn Fn(f64, f64) -> f64;
 fn check(case: &Case, dtype: DType, inter: i64, interleaved: bool, gate: &Gate) {
     let mut noise = Noise(21 + inter as u64);
     for tokens in [0, 1, 3] {
-        let values: Vec<f64> =
-            (0..tokens * 2 * inter).map(|_| noise.normal() * 4.0).collect();
+        let values: Vec<f64> = (0..tokens * 2 * inter).map(|_| noise.normal() * 4.0).collect();
         let x = Tensor::new(dtype, &[tokens, 2 * inter], &values);
         let n = inter as usize;
         let expected: Vec<f64> = x

@@ -242,7 +242,8 @@ impl Case {
     /// The axes that operands show by a bare name in their shapes, and those given.
     fn all_axes(&self, entry: &OpEntry, tensors: &Tensors) -> BTreeMap<String, i64> {
         let mut axes = self.axes.clone();
-        let present = || entry.spec.tensors.iter().filter_map(|t| Some((t, tensors.get(&*t.name)?)));
+        let present =
+            || entry.spec.tensors.iter().filter_map(|t| Some((t, tensors.get(&*t.name)?)));
         for (spec, given) in present() {
             for (expr, dim) in spec.shape.iter().zip(&given.dims) {
                 if let Expr::Sym(name) = expr {
@@ -251,7 +252,8 @@ impl Case {
             }
         }
         for (spec, given) in present() {
-            let dims: Vec<_> = spec.shape.iter().map(|e| e.eval(&|s| axes.get(s).copied())).collect();
+            let dims: Vec<_> =
+                spec.shape.iter().map(|e| e.eval(&|s| axes.get(s).copied())).collect();
             let want: Vec<_> = given.dims.iter().map(|&d| Some(d)).collect();
             assert_eq!(dims, want, "{}: shape of {}", self.op, spec.name);
         }
