@@ -99,23 +99,6 @@ impl TargetDesc {
 
     /// What variant spaces may look at.
     pub fn caps(&self) -> TargetCaps {
-        let family = match self.family {
-            Family::Cpu => tilewright_abi::Family::Cpu,
-            Family::Nvptx => tilewright_abi::Family::Nvptx,
-            Family::Amdgcn => tilewright_abi::Family::Amdgcn,
-        };
-        let cap = |m: &MmaShape| MmaCap { a: m.a, b: m.b, acc: m.acc, k_group: m.k_group };
-        TargetCaps {
-            id: TargetId::new(self.id),
-            family,
-            vector_bytes: self.vector_bytes,
-            vector_regs: self.vector_regs,
-            mma: self.mma.iter().map(cap).collect(),
-        }
-    }
-
-    /// What variant spaces may look at.
-    pub fn caps(&self) -> TargetCaps {
         let cap = |m: &MmaShape| MmaCap { a: m.a, b: m.b, acc: m.acc, k_group: m.k_group };
         TargetCaps {
             id: TargetId::new(self.id),
