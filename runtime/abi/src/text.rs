@@ -99,15 +99,15 @@ impl Reader<'_> {
         self.text.get(self.at..).unwrap_or("")
     }
 
+    /// The next byte, if it is ASCII, as a character; any other byte counts as a letter.
     fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.text.as_bytes().get(self.at).map(|&b| if b.is_ascii() { char::from(b) } else { 'ü' })
     }
 
+    /// Takes an ASCII character.
     fn eat(&mut self, c: char) -> bool {
         let hit = self.peek() == Some(c);
-        if hit {
-            self.at += c.len_utf8();
-        }
+        self.at += usize::from(hit);
         hit
     }
 
@@ -177,20 +177,27 @@ impl Reader<'_> {
         self.at += 1;
         let mut out = String::new();
         loop {
-            let c = self.peek().ok_or_else(unended)?;
-            if c == '\n' {
-                return Err(unended());
-            }
-            self.at += c.len_utf8();
-            if c == quote {
-                return Ok(out);
-            }
-            if c != '\\' || quote == '\'' {
-                out.push(c);
-                continue;
+            // Runs of plain text are copied whole; the bytes looked for are never part of a character.
+            let stop = |b: &u8| matches!(*b, b'\n' | b'\\') || char::from(*b) == quote;
+            let rest = self.rest();
+            let plain = rest.as_bytes().iter().position(stop).ok_or_else(unended)?;
+            out.push_str(rest.get(..plain).unwrap_or(""));
+            self.at += plain;
+            match self.peek() {
+                Some(c) if c == quote => {
+                    self.at += 1;
+                    return Ok(out);
+                }
+                Some('\\') if quote == '"' => self.at += 1,
+                Some('\\') => {
+                    out.push('\\');
+                    self.at += 1;
+                    continue;
+                }
+                _ => return Err(unended()),
             }
             let escape = self.peek().ok_or_else(unended)?;
-            self.at += escape.len_utf8();
+            self.at += 1;
             out.push(match escape {
                 'n' => '\n',
                 't' => '\t',
