@@ -160,6 +160,12 @@ impl<E: IndexElem> IntoCoord for Tile<E> {
     }
 }
 
+impl IntoCoord for CoordHandle {
+    fn coord(self, _: Place) -> CoordHandle {
+        self
+    }
+}
+
 /// The coordinates of an access to a view of `N` axes: a tuple or an array of `N` coordinates; for
 /// one axis also the coordinate itself.
 #[diagnostic::on_unimplemented(

@@ -202,6 +202,11 @@ impl<E: Elem, const N: usize> TileRef<E, N> {
 }
 
 impl<E: Elem, const N: usize> TileMut<E, N> {
+    /// A block that is known to be part of a writable view.
+    pub(crate) fn of(tile: TileRef<E, N>) -> Self {
+        TileMut { tile }
+    }
+
     /// As [`TileRef::limit`].
     #[track_caller]
     pub fn limit(self, axis: usize, limit: impl IntoIndex) -> Self {
