@@ -243,8 +243,11 @@ fn no_memory_is_kept_by_calls() {
             }
         };
         (0..50).for_each(|_| round());
+        let args = Args::new().axis("programs", 2);
+        let call = rt.plan("nothing", &args).unwrap().bind(&args).unwrap();
         let before = rss();
         (0..200).for_each(|_| round());
+        (0..1_000_000).for_each(|_| call.run(&stream).unwrap());
         let grown = rss().saturating_sub(before);
         assert!(grown < 4 << 20, "grew by {grown} bytes");
     }

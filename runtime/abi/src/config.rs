@@ -106,8 +106,11 @@ impl std::error::Error for ConfigError {}
 /// Never a marketing name. Also the folder of its files.
 ///
 /// ```
-/// let key = tilewright_abi::device_key(&tilewright_abi::TargetId::new("cpu/x86-64-v3"), 16, 0);
-/// assert_eq!(key, "cpu-x86-64-v3-16");
+/// use tilewright_abi::{TargetId, device_key};
+/// assert_eq!(device_key(&TargetId::new("cpu/x86-64-v3"), 16, 0), "cpu-x86-64-v3-16");
+/// let sm90 = TargetId::new("nvptx/sm_90a");
+/// assert_eq!(device_key(&sm90, 132, 232448), "nvptx-sm_90a-132-smem232448");
+/// assert_ne!(device_key(&sm90, 114, 232448), device_key(&sm90, 132, 232448));
 /// ```
 pub fn device_key(target: &TargetId, cores: u32, smem_bytes: u32) -> String {
     match smem_bytes {
