@@ -1,7 +1,7 @@
 //! The passes, in order.
 
 use crate::pass::{Pass, Stage, Step};
-use crate::passes::{assign_layouts, select_mma};
+use crate::passes::{assign_layouts, axis_info, select_mma, sink_loads};
 use crate::target::Family;
 
 /// The pipeline of a family.
@@ -13,8 +13,10 @@ pub(crate) fn pipeline(family: Family) -> &'static [Step] {
 }
 
 const CPU: &[Step] = &[
+    Step::Pass(Stage::Tile, Pass { name: "axis_info", run: axis_info::run }),
     Step::Pass(Stage::Layout, Pass { name: "select_mma", run: select_mma::run }),
     Step::Pass(Stage::Layout, Pass { name: "assign_layouts", run: assign_layouts::run }),
     Step::Lower,
+    Step::Lir("sink_loads", sink_loads::run),
     Step::Print,
 ];

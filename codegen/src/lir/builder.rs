@@ -113,6 +113,14 @@ impl Builder {
         v
     }
 
+    /// Emits at the end of the entry block, so once for all program ids.
+    pub fn in_entry(&mut self, f: impl FnOnce(&mut Builder)) {
+        let at = self.at;
+        self.at = Block0(0);
+        f(self);
+        self.at = at;
+    }
+
     /// The same constant in every lane, by raw bits.
     pub fn konst(&mut self, ty: Ty, bits: u64) -> Val {
         let mask = if ty.elem.bits() >= 64 { u64::MAX } else { (1 << ty.elem.bits()) - 1 };
@@ -207,13 +215,26 @@ impl Builder {
 
     /// Conversion to another element; nothing if it is the same.
     pub fn cast(&mut self, op: CastOp, a: Val, elem: Elem) -> Val {
-        let ty = self.ty(a).with(elem);
-        if self.ty(a) == ty { a } else { self.push(Op::Cast(op, a), ty) }
+        let (from, ty) = (self.ty(a), self.ty(a).with(elem));
+        match (self.as_const(a), op) {
+            _ if from == ty => a,
+            (Some(bits), CastOp::ZExt | CastOp::Trunc) => self.konst(ty, bits),
+            (Some(bits), CastOp::SExt) => {
+                let unused = 64 - from.elem.bits();
+                self.konst(ty, ((bits << unused) as i64 >> unused) as u64)
+            }
+            _ => self.push(Op::Cast(op, a), ty),
+        }
     }
 
     /// Reinterpretation as a type of the same total width.
     pub fn bitcast(&mut self, a: Val, ty: Ty) -> Val {
-        if self.ty(a) == ty { a } else { self.push(Op::Cast(CastOp::Bitcast, a), ty) }
+        let from = self.ty(a);
+        match self.as_const(a) {
+            _ if from == ty => a,
+            Some(bits) if from.lanes == ty.lanes => self.konst(ty, bits),
+            _ => self.push(Op::Cast(CastOp::Bitcast, a), ty),
+        }
     }
 
     /// Lane-wise reinterpretation.

@@ -289,6 +289,13 @@ impl State<'_> {
         self.homes[n as usize].and_then(|r| self.owners[r.index()])
     }
 
+    /// Whether a value has one use, or is only taken apart.
+    fn is_only_sliced(&self, v: Value) -> bool {
+        let users = &self.users[v.index()];
+        let slice = |u: &u32| matches!(self.f.insts[*u as usize].op, TileOp::Slice { .. });
+        users.len() <= 1 || users.iter().all(slice)
+    }
+
     /// Gives a narrow operand's layout to the values between it and memory, if nothing else uses
     /// them: arithmetic on repeated lanes would be wasted.
     fn narrow_chain(&mut self, v: Value, l: Rc<Layout>) {
@@ -296,7 +303,7 @@ impl State<'_> {
         let mut chain = vec![(v, l)];
         loop {
             let Some((v, l)) = chain.last().cloned() else { return };
-            if self.layouts[v.index()].is_some() || self.users[v.index()].len() > 1 {
+            if self.layouts[v.index()].is_some() || !self.is_only_sliced(v) {
                 return;
             }
             let Some(i) = f.def_inst(v) else { return };
@@ -313,6 +320,7 @@ impl State<'_> {
                     Some(l) => chain.push((*x, Rc::new(l))),
                     None => return,
                 },
+                TileOp::Slice { x, .. } => chain.push((*x, Rc::new(grown(&l, f.ty(*x).shape())))),
                 TileOp::Cast { x, .. } | TileOp::Bitcast { x, .. } => chain.push((*x, l)),
                 _ => return,
             }

@@ -3,3 +3,4 @@
 pub(crate) mod assign_layouts;
 pub(crate) mod axis_info;
 pub(crate) mod select_mma;
+pub(crate) mod sink_loads;

@@ -12,9 +12,9 @@
 use crate::pass::{Changed, PassCx, Program};
 use crate::target::{MmaForm, TargetDesc};
 use std::rc::Rc;
-use tilewright_abi::{DType, Kind};
+use tilewright_abi::Kind;
 use tilewright_ir::{
-    BinaryOp, Diagnostic, Dim, Func, Inst, Layout, TileOp, Value, bits_for,
+    BinaryOp, Diagnostic, Dim, Func, Layout, TileOp, Value, bits_for,
 };
 
 /// How the lanes are used; see the lowering of products.
@@ -62,22 +62,14 @@ pub(crate) fn run(p: &mut Program, cx: &PassCx<'_>) -> Result<Changed, Vec<Diagn
             TileOp::MmaScaled { a, b, acc, .. } => (*a, *b, *acc, true),
             _ => continue,
         };
-        plans.push((n as u32, plan(&p.func, cx.target, Inst(n as u32), a, b, acc, scaled)));
+        plans.push((n as u32, plan(&p.func, cx.target, [a, b, acc], scaled)));
     }
     let changed = !plans.is_empty();
     p.mma.extend(plans);
     Ok(Changed(changed))
 }
 
-fn plan(
-    f: &Func,
-    target: &TargetDesc,
-    _inst: Inst,
-    a: Value,
-    b: Value,
-    acc: Value,
-    scaled: bool,
-) -> MmaPlan {
+fn plan(f: &Func, target: &TargetDesc, [a, b, acc]: [Value; 3], scaled: bool) -> MmaPlan {
     let (m, n, k) = (f.ty(a).shape()[0], f.ty(b).shape()[1], f.ty(b).shape()[0]);
     let (da, db, dc) = (f.ty(a).elem(), f.ty(b).elem(), f.ty(acc).elem());
     let row = if scaled { None } else { target.mma_row(da, db, dc) };
@@ -89,11 +81,16 @@ fn plan(
     let group_bits = group.trailing_zeros() as u8;
     let span = (lanes * group) as usize;
     let (nb, mb) = (bits_for(n), bits_for(m));
+    // In the dot form every sum's lanes are added up, about 2.6 operations a sum; in the outer form
+    // B is transposed in registers, about 3 shuffles for each vector of it.
+    let adding = 2.6 * (m * n) as f64;
+    let transposing = 3.0 * (n * k) as f64 / f64::from(lanes * group);
     let kind = if k.is_multiple_of(span)
         && k.is_power_of_two()
         && memory_axis(f, b) == Some(0)
         && k > 1
         && !scaled
+        && adding <= transposing
     {
         MmaKind::Dot
     } else if nb < lane_bits && mb > nb {
@@ -280,11 +277,4 @@ fn splat_constant(f: &Func, v: Value) -> Option<u64> {
 /// Whether a layout repeats one element in all lanes of a register.
 pub(crate) fn is_narrow(l: &Layout) -> bool {
     l.bases(Dim::Lane).iter().filter(|b| **b == 0).count() >= 2
-}
-
-/// Element types for which a table row exists, for messages.
-pub(crate) fn offered(target: &TargetDesc) -> String {
-    let mut names: Vec<&str> = target.mma.iter().map(|m: &_| DType::name(m.a)).collect();
-    names.dedup();
-    names.join(", ")
 }

@@ -175,15 +175,16 @@ pub(super) fn from_f32(
 ) -> Val {
     let nearest = rounding == Rounding::NearestEven;
     match to {
+        DType::F32 if saturate => saturate_float(b, x),
         DType::F32 => x,
-        DType::TF32 => tf32(b, x, nearest),
+        DType::TF32 => tf32(b, x, nearest, saturate),
         DType::F64 => b.cast(CastOp::FpExt, x, Elem::F64),
         DType::BF16 if nearest && !saturate => bf16(b, x),
         DType::F16 if nearest && !saturate => {
             let h = b.cast(CastOp::FpTrunc, x, Elem::F16);
             b.bits_as(h, Elem::I16)
         }
-        DType::E8M0 => e8m0(b, x, nearest),
+        DType::E8M0 => e8m0(b, x, nearest, saturate),
         _ => match Format::of(to) {
             Some(f) => encode(b, x, f, elem_of(to), nearest, saturate),
             None => x,
@@ -205,8 +206,9 @@ fn bf16(b: &mut Builder, x: Val) -> Val {
     b.cast(CastOp::Trunc, y, Elem::I16)
 }
 
-fn tf32(b: &mut Builder, x: Val, nearest: bool) -> Val {
+fn tf32(b: &mut Builder, x: Val, nearest: bool, saturate: bool) -> Val {
     let bits = b.bits_as(x, Elem::I32);
+    let ty = b.ty(bits);
     let rounded = if nearest {
         let odd = b.bin_imm(BinOp::LShr, bits, 13);
         let odd = b.bin_imm(BinOp::And, odd, 1);
@@ -217,27 +219,45 @@ fn tf32(b: &mut Builder, x: Val, nearest: bool) -> Val {
     };
     let nan = b.cmp(CmpOp::Uno, x, x);
     let quiet = b.bin_imm(BinOp::Or, bits, 0x40_0000);
-    let y = b.select(nan, quiet, rounded);
-    let y = b.bin_imm(BinOp::And, y, 0xFFFF_E000);
+    let y = b.bin_imm(BinOp::And, rounded, 0xFFFF_E000);
+    let y = if saturate {
+        let magnitude = b.bin_imm(BinOp::And, y, 0x7FFF_FFFF);
+        let over = b.cmp_imm(CmpOp::Uge, magnitude, 0x7F80_0000);
+        let sign = b.bin_imm(BinOp::And, bits, 0x8000_0000);
+        let most = b.konst(ty, 0x7F7F_E000);
+        let most = b.bin(BinOp::Or, sign, most);
+        b.select(over, most, y)
+    } else {
+        y
+    };
+    let quiet = b.bin_imm(BinOp::And, quiet, 0xFFFF_E000);
+    let y = b.select(nan, quiet, y);
     b.bits_as(y, Elem::F32)
 }
 
-/// The exponent alone: the nearest power of two (ties to the even one), or the next below in
-/// magnitude. Zero is the smallest, infinity the largest, a negative number or NaN is NaN.
-fn e8m0(b: &mut Builder, x: Val, nearest: bool) -> Val {
+/// The exponent alone: the nearest power of two (ties to the even exponent), or the next below.
+/// Zero is the smallest; what is too large is NaN unless it saturates; negative or NaN is NaN.
+fn e8m0(b: &mut Builder, x: Val, nearest: bool, saturate: bool) -> Val {
     let bits = b.bits_as(x, Elem::I32);
     let ty = b.ty(bits);
-    let bits = if nearest {
-        let odd = b.bin_imm(BinOp::LShr, bits, 23);
+    let magnitude = b.bin_imm(BinOp::And, bits, 0x7FFF_FFFF);
+    let e = if nearest {
+        let odd = b.bin_imm(BinOp::LShr, magnitude, 23);
         let odd = b.bin_imm(BinOp::And, odd, 1);
-        let sum = b.bin_imm(BinOp::Add, bits, 0x3F_FFFF);
-        b.bin(BinOp::Add, sum, odd)
+        let sum = b.bin_imm(BinOp::Add, magnitude, 0x3F_FFFF);
+        let sum = b.bin(BinOp::Add, sum, odd);
+        let e = b.bin_imm(BinOp::LShr, sum, 23);
+        // A subnormal has no hidden bit: it is nearer to 2^-126 from 1.5 · 2^-127 up.
+        let (zero, one) = (b.konst(ty, 0), b.konst(ty, 1));
+        let up = b.cmp_imm(CmpOp::Ugt, magnitude, 0x60_0000);
+        let low = b.select(up, one, zero);
+        let subnormal = b.cmp_imm(CmpOp::Ult, magnitude, 0x80_0000);
+        b.select(subnormal, low, e)
     } else {
-        bits
+        b.bin_imm(BinOp::LShr, magnitude, 23)
     };
-    let e = b.bin_imm(BinOp::LShr, bits, 23);
-    let top = b.konst(ty, 254);
-    let over = b.cmp(CmpOp::Ugt, e, top);
+    let top = b.konst(ty, if saturate { 254 } else { 255 });
+    let over = b.cmp_imm(CmpOp::Ugt, e, 254);
     let e = b.select(over, top, e);
     let zero = b.float(ty.with(Elem::F32), 0.0);
     let number = b.cmp(CmpOp::Oge, x, zero);
@@ -329,18 +349,23 @@ pub(super) fn cast(
     rounding: Rounding,
     saturate: bool,
 ) -> Val {
-    if from == to {
+    if from == to && !(saturate && from.is_float()) {
         return x;
     }
     match (from.kind(), to.kind()) {
         (_, Kind::Bool) => to_bool(b, x, from),
+        (Kind::Float, Kind::Float) if to == DType::F64 => {
+            let y = if from == DType::F64 { x } else { to_f32(b, x, from) };
+            let y = b.cast(CastOp::FpExt, y, Elem::F64);
+            if saturate { saturate_float(b, y) } else { y }
+        }
         (Kind::Float, Kind::Float) if from == DType::F64 => {
             if to == DType::F32 && rounding == Rounding::NearestEven {
                 let y = b.cast(CastOp::FpTrunc, x, Elem::F32);
-                return if saturate { saturate_f32(b, y) } else { y };
+                return if saturate { saturate_float(b, y) } else { y };
             }
             let y = if to == DType::F32 { cut_f64(b, x) } else { round_to_odd(b, x) };
-            let y = if saturate && to == DType::F32 { saturate_f32(b, y) } else { y };
+            let y = if saturate && to == DType::F32 { saturate_float(b, y) } else { y };
             from_f32(b, y, to, rounding, saturate)
         }
         (Kind::Float, Kind::Float) => {
@@ -356,9 +381,9 @@ pub(super) fn cast(
     }
 }
 
-fn saturate_f32(b: &mut Builder, x: Val) -> Val {
+fn saturate_float(b: &mut Builder, x: Val) -> Val {
     let ty = b.ty(x);
-    let max = b.float(ty, f64::from(f32::MAX));
+    let max = b.float(ty, if ty.elem == Elem::F64 { f64::MAX } else { f64::from(f32::MAX) });
     let absolute = b.intrinsic("fabs", &[x]);
     let over = b.cmp(CmpOp::Ogt, absolute, max);
     let limited = b.intrinsic("copysign", &[max, x]);

@@ -5,7 +5,7 @@
 //! emitted, so a reshape, transpose or slice whose result takes the renamed layout is free.
 
 use super::Tile;
-use crate::lir::{Builder, Elem, Ty, Val};
+use crate::lir::{BinOp, Builder, CastOp, Elem, Ty, Val};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tilewright_ir::{Dim, Layout};
@@ -74,10 +74,34 @@ pub(super) fn assemble(b: &mut Builder, elem: Elem, lanes: &[Option<Lane>]) -> V
         parts = next;
     }
     let Some((v, at)) = parts.pop() else { return b.konst(Ty::vector(elem, n), 0) };
+    if let Some(v) = every_nth(b, v, &at) {
+        return v;
+    }
     let own = b.ty(v).lanes;
     let mask: Vec<u32> =
         at.iter().enumerate().map(|(i, m)| m.unwrap_or((i as u32).min(own - 1))).collect();
     b.shuffle(v, v, mask)
+}
+
+/// Lanes `i`, `i + s`, `i + 2 s` … of a vector of integers whose `s` lanes fit a word: a shift and a
+/// truncation of words, which an extension of the result folds into a mask.
+fn every_nth(b: &mut Builder, v: Val, at: &[Option<u32>]) -> Option<Val> {
+    let ty = b.ty(v);
+    let n = at.len() as u32;
+    let stride = ty.lanes / n.max(1);
+    let bits = ty.elem.bits() * stride;
+    let integer = matches!(ty.elem, Elem::I8 | Elem::I16 | Elem::I32);
+    if !integer || stride < 2 || n < 2 || stride * n != ty.lanes || bits > 64 {
+        return None;
+    }
+    let first = at.first().copied().flatten()?;
+    let regular = |(i, l): (usize, &Option<u32>)| l.is_none_or(|l| l == first + i as u32 * stride);
+    if first >= stride || !at.iter().enumerate().all(regular) {
+        return None;
+    }
+    let words = b.bitcast(v, Ty::vector(Elem::int_of(bits), n));
+    let down = b.bin_imm(BinOp::LShr, words, u64::from(first * ty.elem.bits()));
+    Some(b.cast(CastOp::Trunc, down, ty.elem))
 }
 
 /// Joins two partial registers of possibly different lengths into one of `n` lanes.

@@ -16,8 +16,6 @@ use std::rc::Rc;
 use tilewright_abi::DType;
 use tilewright_ir::{Access, AtomicOp, Bound as Limit, Coord, Dim, Layout, Value};
 
-const I64: Ty = Ty::scalar(Elem::I64);
-
 /// Bytes from the start of a box to a coordinate of one axis.
 #[derive(Clone, Debug)]
 enum Steps {
@@ -30,6 +28,8 @@ enum Steps {
 /// Where a box lies in memory.
 struct Place {
     start: Val,
+    /// One address for each coordinate of an axis, in place of `start`.
+    pointers: Option<(usize, Vec<Val>)>,
     axes: Vec<Steps>,
     /// Addresses of rows (all axes but the last), by packed index.
     rows: BTreeMap<u64, Val>,
@@ -45,11 +45,17 @@ impl Place {
             Some(&row) => row,
             None => {
                 let mut sum = b.i64(0);
-                for (steps, &c) in self.axes.iter().zip(&coords).take(last) {
-                    let off = offset(b, steps, c);
-                    sum = b.bin(BinOp::Add, sum, off);
+                let mut start = self.start;
+                for (axis, (steps, &c)) in self.axes.iter().zip(&coords).take(last).enumerate() {
+                    match &self.pointers {
+                        Some((a, list)) if *a == axis => start = *list.get(c).unwrap_or(&start),
+                        _ => {
+                            let off = offset(b, steps, c);
+                            sum = b.bin(BinOp::Add, sum, off);
+                        }
+                    }
                 }
-                let row = b.gep(self.start, sum);
+                let row = b.gep(start, sum);
                 self.rows.insert(key, row);
                 row
             }
@@ -76,7 +82,10 @@ struct BoxAccess {
     /// For each axis: first and past-the-last coordinate inside, in the box's own counting; for a
     /// table axis whether each row exists.
     ranges: Vec<Range>,
-    /// Whether everything is inside; `None` if known to be.
+    /// Whether all spans are inside, and whether all rows exist; `None` if known to be.
+    spans: Option<Val>,
+    rows: Option<Val>,
+    /// Both.
     inside: Option<Val>,
 }
 
@@ -123,7 +132,7 @@ impl Cx<'_> {
         let view = self.view(access.view)?;
         let mut start_offset = self.b.i64(0);
         let (mut axes, mut ranges) = (Vec::new(), Vec::new());
-        let mut inside: Option<Val> = None;
+        let (mut spans, mut all_rows): (Option<Val>, Option<Val>) = (None, None);
         for (axis, (coord, bound)) in access.coords.iter().zip(&access.bounds).enumerate() {
             let extent = shape.get(axis).copied().unwrap_or(1);
             let stride = self.stride_bytes(&view, axis);
@@ -147,7 +156,7 @@ impl Cx<'_> {
                     let from_zero = self.b.cmp(CmpOp::Sge, origin, zero);
                     let fits = self.b.cmp(CmpOp::Sge, room, size);
                     let ok = self.b.bin(BinOp::And, from_zero, fits);
-                    inside = Some(match inside {
+                    spans = Some(match spans {
                         Some(i) => self.b.bin(BinOp::And, i, ok),
                         None => ok,
                     });
@@ -156,17 +165,22 @@ impl Cx<'_> {
                 Coord::Rows(index) => {
                     let (table, valid, all) = self.rows(*index, stride, limit)?;
                     axes.push(Steps::Table(table));
-                    ranges.push(Range::Rows(valid));
-                    inside = Some(match inside {
-                        Some(i) => self.b.bin(BinOp::And, i, all),
-                        None => all,
-                    });
+                    if limit.is_none() && self.program.info.has_all_rows(self.inst, axis) {
+                        ranges.push(Range::All);
+                    } else {
+                        ranges.push(Range::Rows(valid));
+                        all_rows = Some(all);
+                    }
                 }
                 Coord::Gather(_) => return self.bug("a gather is not a box"),
             }
         }
         let start = self.b.gep(view.base, start_offset);
-        Ok(BoxAccess { start, axes, ranges, inside })
+        let inside = match (spans, all_rows) {
+            (Some(s), Some(r)) => Some(self.b.bin(BinOp::And, s, r)),
+            (s, r) => s.or(r),
+        };
+        Ok(BoxAccess { start, axes, ranges, spans, rows: all_rows, inside })
     }
 
     /// For each row of an index tile its offset in bytes and whether it exists; whether all exist.
@@ -208,11 +222,11 @@ impl Cx<'_> {
     /// Calls the copy helper between the inside part of a box and the buffer.
     fn copy_inside(&mut self, a: &BoxAccess, buffer: Val, shape: &[usize], bytes: u32, load: bool) {
         let strides = row_major_strides(shape, bytes);
-        let row_axis = a.ranges.iter().position(|r| matches!(r, Range::Rows(_)));
-        let rows = match row_axis.map(|axis| &a.ranges[axis]) {
-            Some(Range::Rows(valid)) => valid.len(),
-            _ => 1,
-        };
+        let table = a.axes.iter().find_map(|s| match s {
+            Steps::Table(list) => Some(list.len()),
+            Steps::Even(_) => None,
+        });
+        let rows = table.unwrap_or(1);
         for row in 0..rows {
             let mut memory = a.start;
             let mut local = buffer;
@@ -239,7 +253,12 @@ impl Cx<'_> {
                         (self.b.bin(BinOp::Sub, last, first), *step)
                     }
                     (_, Steps::Even(step)) => (self.b.i64(shape[axis] as i64), *step),
-                    (_, Steps::Table(_)) => (self.b.i64(1), self.b.i64(0)),
+                    // Rows that all exist are copied one by one too: see `rows` above.
+                    (_, Steps::Table(table)) => {
+                        memory = self.b.gep(memory, table[row]);
+                        local = self.b.gep_imm(local, strides[axis] * row as i64);
+                        (self.b.i64(1), self.b.i64(0))
+                    }
                 };
                 counts.push(count);
                 near.push(local_step);
@@ -267,8 +286,16 @@ impl Cx<'_> {
         dtype: DType,
         other: Option<Val>,
     ) -> (Place, Option<Val>) {
+        if let Some(place) = self.row_by_row(a, shape, dtype, other) {
+            return (place, None);
+        }
         let Some(inside) = a.inside else {
-            let place = Place { start: a.start, axes: a.axes.clone(), rows: BTreeMap::new() };
+            let place = Place {
+                start: a.start,
+                pointers: None,
+                axes: a.axes.clone(),
+                rows: BTreeMap::new(),
+            };
             return (place, None);
         };
         let bytes = memory_elem(dtype).bytes();
@@ -332,7 +359,52 @@ impl Cx<'_> {
             self.b.br(next);
             self.b.switch_to(next);
         }
-        (Place { start, axes, rows: BTreeMap::new() }, Some(buffer))
+        (Place { start, pointers: None, axes, rows: BTreeMap::new() }, Some(buffer))
+    }
+
+    /// Where only rows may be missing and a row is one contiguous run: each row's address, or that of
+    /// a spare row that holds `other` or takes what is not to be written.
+    fn row_by_row(
+        &mut self,
+        a: &BoxAccess,
+        shape: &[usize],
+        dtype: DType,
+        other: Option<Val>,
+    ) -> Option<Place> {
+        if a.spans.is_some() || a.rows.is_none() {
+            return None;
+        }
+        let last = shape.len().checked_sub(1)?;
+        let axis = a.ranges.iter().position(|r| matches!(r, Range::Rows(_)))?;
+        let bytes = memory_elem(dtype).bytes();
+        let unit = match &a.axes[last] {
+            Steps::Even(step) => self.b.as_const(*step) == Some(u64::from(bytes)),
+            Steps::Table(_) => false,
+        };
+        let flat = (0..last).all(|i| i == axis || shape[i] == 1);
+        let constant = other.is_none_or(|v| self.b.as_const(v).is_some());
+        let (Range::Rows(valid), Steps::Table(table)) = (&a.ranges[axis], &a.axes[axis]) else {
+            return None;
+        };
+        if !unit || !flat || !constant {
+            return None;
+        }
+        let spare = self.b.alloca(shape[last] as u64 * u64::from(bytes));
+        if let Some(other) = other {
+            let value = self.to_memory(other, dtype);
+            let value = self.b.bits_as(value, Elem::int_of(bytes * 8));
+            let n = self.b.i64(shape[last] as i64);
+            self.b.in_entry(|b| {
+                b.call_effect(helpers::fill(bytes), &[spare, n, value], None);
+            });
+        }
+        let mut list = Vec::new();
+        for (&valid, &off) in valid.iter().zip(table) {
+            let row = self.b.gep(a.start, off);
+            list.push(self.b.select(valid, row, spare));
+        }
+        let rows = BTreeMap::new();
+        Some(Place { start: a.start, pointers: Some((axis, list)), axes: a.axes.clone(), rows })
     }
 
     /// Low lane bits that step along contiguous memory.
@@ -407,7 +479,8 @@ impl Cx<'_> {
         shape: &[usize],
         bytes: u32,
     ) -> Rc<Layout> {
-        let natural = self.natural(shape, layout.size(Dim::Lane));
+        let widest = (self.target.vector_bytes / bytes) as usize;
+        let natural = self.natural(shape, widest.max(layout.size(Dim::Lane)));
         let near = self.contiguous_bits(&natural, place, bytes);
         let chunk = self.contiguous_bits(layout, place, bytes);
         let varying = layout.bases(Dim::Lane).iter().skip(chunk).filter(|v| **v != 0).count();
