@@ -111,6 +111,8 @@ type Entry = unsafe extern "C" fn(args: *const u64, grid: *const i64, begin: i64
 pub struct Kernel {
     entry: Entry,
     _library: Library,
+    /// Open as long as the object is loaded: the loader knows objects by their path, which holds its number.
+    _file: OwnedFd,
 }
 
 impl Kernel {
@@ -134,7 +136,7 @@ impl Kernel {
         let entry = unsafe {
             *library.get::<Entry>(name.as_bytes_with_nul()).map_err(|e| fail("symbol", &e))?
         };
-        Ok(Kernel { entry, _library: library })
+        Ok(Kernel { entry, _library: library, _file: fd })
     }
 
     /// Runs the programs `begin..end` of a grid.

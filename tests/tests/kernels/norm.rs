@@ -119,8 +119,9 @@ fn fused_addition_rounds_first() {
             let random = (noise.tensor(dtype, &[1, n]), noise.tensor(dtype, &[1, n]));
             let w = noise.tensor(dtype, &[n]);
             for (x, r) in [(ones, small), random] {
-                let sum = x.values().iter().zip(r.values()).map(|(a, b)| round(dtype, a + b));
-                let sum = Tensor::new(dtype, &[1, n], &sum.collect::<Vec<f64>>());
+                let (a, b) = (x.values(), r.values());
+                let sum: Vec<f64> = a.iter().zip(&b).map(|(a, b)| round(dtype, a + b)).collect();
+                let sum = Tensor::new(dtype, &[1, n], &sum);
                 let out = Tensor::poison(dtype, &[1, n]);
                 let fused = Tensors::from([
                     ("x", x),
