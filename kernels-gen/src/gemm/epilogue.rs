@@ -35,7 +35,8 @@ impl<C: Float> Epilogue<C> {
     }
 }
 
-/// Stores `acc [block_m, 16]`, whose first element is `c[m0, n0]`; what lies outside `c` is dropped.
+/// Stores `acc [block_m, 16]`, whose first element is `c[m0, n0]`; columns outside `c` are dropped, rows
+/// are inside.
 #[kernel]
 pub(crate) fn store<C: Float>(e: Epilogue<C>, acc: Tile<F32>, m0: Index, n0: Index) {
     let shape = [acc.extent(0), PANEL_N];
@@ -44,14 +45,14 @@ pub(crate) fn store<C: Float>(e: Epilogue<C>, acc: Tile<F32>, m0: Index, n0: Ind
         out += e.bias.tile((n0,), [PANEL_N]).load().along(1, shape);
     }
     if e.has_residual != 0 {
-        out += e.residual.tile((m0, n0), shape).load().cast::<F32>();
+        out += e.residual.tile((m0, n0), shape).inside_axis(0).load().cast::<F32>();
     }
-    e.c.tile((m0, n0), shape).store(out.cast::<C>());
+    e.c.tile((m0, n0), shape).inside_axis(0).store(out.cast::<C>());
 }
 
 /// As [`store`], row `i` of `acc` to row `rows[i]` of `c`; a negative row is dropped.
 #[kernel]
-pub(crate) fn store_routed<C: Float>(e: Epilogue<C>, acc: Tile<F32>, rows: Tile<I64>, n0: Index) {
+pub(crate) fn store_rows<C: Float>(e: Epilogue<C>, acc: Tile<F32>, rows: Tile<I64>, n0: Index) {
     let shape = [acc.extent(0), PANEL_N];
     let mut out = acc;
     if e.has_bias != 0 {

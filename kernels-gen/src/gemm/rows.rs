@@ -1,11 +1,11 @@
 //! Which rows a program computes: a chunk of `a` in order, or the rows routed to one expert.
 //!
-//! The last tile of a chunk would pass the last row. Its row indices are clamped instead of masked:
-//! the inner loop then has no bound to check, the surplus sums are computed from the last row and
-//! never stored. Routed rows are a list in which −1 stands for padding; it reads row 0 and stores
-//! nothing.
+//! The last tile of a chunk would pass the last row. It starts earlier instead, so that the inner loop
+//! has no bound to check; the rows it shares with the tile before are computed again, to the same
+//! bits, and not stored again. Routed rows are a list in which −1 stands for padding; it reads row 0
+//! and stores nothing.
 
-use super::epilogue::{Epilogue, store, store_routed};
+use super::epilogue::{Epilogue, store, store_rows};
 use super::space::Tiling;
 use crate::common::format::PANEL_N;
 use tilewright_dsl::prelude::*;
@@ -20,12 +20,6 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Rows `first .. first + block_m` of `m` (at least 1).
-    fn clamped(first: Index, m: Index, block_m: usize) -> Rows {
-        let list = (block_m > 1).then(|| (iota::<I64>(block_m) + first).min(m - 1));
-        Rows { first, list, block_m }
-    }
-
     /// `v[rows, col .. col + len]`, all inside.
     pub(crate) fn load<E: Elem>(&self, v: View<E, 2>, col: Index, len: usize) -> Tile<E> {
         let shape = [self.block_m, len];
@@ -56,7 +50,7 @@ impl Rows {
 /// Sums of a panel for some rows: one of the tile kernels with its operands.
 pub(crate) type TileFn = dyn Fn(Rows, Index) -> Tile<F32>;
 
-/// Program (p, chunk): `tile(rows, p)` gives the sums of panel `p` for each register tile of rows.
+/// Program (p, chunk), for `m` at least `block_m`: `tile(rows, p)` gives the sums of panel `p` for each register tile of rows.
 #[kernel]
 pub(crate) fn over_chunk<C: Float>(
     e: Epilogue<C>,
@@ -66,8 +60,14 @@ pub(crate) fn over_chunk<C: Float>(
     let (p, m) = (program_id(0), e.m());
     let m0 = program_id(1) * t.chunk_m;
     for first in range(m0, (m0 + t.chunk_m).min(m), t.block_m) {
-        let acc = tile(Rows::clamped(first, m, t.block_m), p);
-        store(e, acc, first, p * PANEL_N);
+        let start = first.min(m - t.block_m);
+        let acc = tile(Rows { first: start, list: None, block_m: t.block_m }, p);
+        if start == first {
+            store(e, acc, first, p * PANEL_N);
+        } else {
+            let rows = iota::<I64>(t.block_m) + start;
+            store_rows(e, acc, select(rows >= first, rows, -1), p * PANEL_N);
+        }
     }
 }
 
@@ -107,6 +107,6 @@ pub(crate) fn over_routed<C: Float>(
         let slots = r.slots.tile((block * block_m,), [block_m]).load().cast::<I64>();
         let rows = slots.max(0) / r.slots_per_row;
         let acc = tile(Rows { first: block, list: Some(rows), block_m }, expert * num_programs(0) + p);
-        store_routed(e, acc, slots, p * PANEL_N);
+        store_rows(e, acc, slots, p * PANEL_N);
     }
 }

@@ -39,8 +39,8 @@ impl Tiling {
     }
 }
 
-/// The tilings of a kind of kernel, with the smallest `m` each is meant for.
-fn tilings(kind: Kind, caps: &TargetCaps) -> Vec<(usize, Tiling)> {
+/// The tilings of a kind of kernel, smallest first; each is for `m` of at least its `block_m`.
+fn tilings(kind: Kind, caps: &TargetCaps) -> Vec<Tiling> {
     let vectors = PANEL_N.div_ceil(caps.lanes(DType::F32).max(1) as usize);
     let registers = caps.vector_regs as usize;
     let most = match kind {
@@ -50,12 +50,10 @@ fn tilings(kind: Kind, caps: &TargetCaps) -> Vec<(usize, Tiling)> {
         Kind::Int8 => registers.saturating_sub(2 * vectors) / (2 * vectors),
     };
     let most = most.clamp(1, MAX_BLOCK_M);
-    let few = if kind == Kind::Dense && most > 4 { Some(4) } else { None };
     let mut sizes = vec![1];
-    sizes.extend(few);
+    sizes.extend((most > 4).then_some(4));
     sizes.extend((most > 1).then_some(most));
-    let least = |i: usize| if i == 0 { 1 } else { sizes[i - 1] + 1 };
-    (0..sizes.len()).map(|i| (least(i), Tiling::new(sizes[i]))).collect()
+    sizes.into_iter().map(Tiling::new).collect()
 }
 
 /// The four forms of the epilogue as bindings of one kernel.
@@ -118,14 +116,14 @@ fn chunk_stage(form: Form, tiling: Tiling, name: String) -> StageFn {
 /// `gemm_<packed>` for each tiling and epilogue.
 fn chunk_impls(form: Form, op: &str, caps: &TargetCaps) -> Vec<ImplDef> {
     let mut out = Vec::new();
-    for (least, tiling) in tilings(form.kind, caps) {
+    for tiling in tilings(form.kind, caps) {
         let name = format!("{op}.{}.{}-{}", form.algorithm(), form.a, form.c);
         let kernel = format!("{name}.{}", tiling.variant());
         for tail in TAILS {
             let mut def = ImplDef::new(form.algorithm(), tiling.variant());
-            def = with_dtypes(def, &form).priority(least as i32);
-            if least > 1 {
-                def = def.when(&format!("m >= {least}"));
+            def = with_dtypes(def, &form).priority(tiling.block_m as i32);
+            if tiling.block_m > 1 {
+                def = def.when(&format!("m >= {}", tiling.block_m));
             }
             let mut args = form.args();
             let def = tail.bind(def, &mut args, form.c);
