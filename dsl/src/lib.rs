@@ -80,9 +80,16 @@
 //!     let _ = t + t.t();
 //! }
 //! let errors = stage("wrong", |s| wrong(s.view("x"))).unwrap_err();
-//! assert!(errors[0].render().contains("\
-//! let _ = t + t.t();
-//!   |             ^ the shapes differ"));
+//! assert_eq!(errors[0].message, "`+` of tile<4x8xf32> and tile<8x4xf32>");
+//! ```
+//!
+//! ```text
+//! error[K0110]: `+` of tile<4x8xf32> and tile<8x4xf32>
+//!  --> src/wrong.rs:4:13
+//!   |
+//! 4 |     let _ = t + t.t();
+//!   |             ^ the shapes differ
+//!   = help: tiles are never stretched silently; `v.along(axis, shape)` and `t.broadcast(shape)` do it
 //! ```
 //!
 //! **Further.** Operations are methods of the handles; access to memory starts at

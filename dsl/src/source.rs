@@ -70,20 +70,17 @@ pub(crate) fn span(place: Place) -> Span {
 
 impl Sources {
     fn span(&mut self, place: Place) -> Span {
-        let inside = |c: &&Call| c.source.line_text(place).is_some();
-        let text = self.calls.iter().rev().find(inside).and_then(|c| c.source.line_text(place));
         let called_from = self.calls.last().and_then(|c| c.called_from.clone());
-        let (file, text) = self
-            .texts
-            .entry((place.file(), place.line()))
-            .or_insert_with(|| (place.file().into(), text.unwrap_or_default().into()));
-        Span {
-            file: file.clone(),
-            line: place.line(),
-            col: place.column(),
-            text: text.clone(),
-            called_from,
-        }
+        let key = (place.file(), place.line());
+        let (file, text) = match self.texts.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let text = self.calls.iter().rev().find_map(|c| c.source.line_text(place));
+                let entry = (place.file().into(), text.unwrap_or_default().into());
+                self.texts.entry(key).or_insert(entry).clone()
+            }
+        };
+        Span { file, line: place.line(), col: place.column(), text, called_from }
     }
 }
 

@@ -76,7 +76,7 @@ fn mixed(x: View<F32, 1>, y: ViewMut<F32, 1>) {
         unchanged.exp();
         bump(&mut total, x, |j| j * 2 + k);
         if k > 3 {
-            unchanged = unchanged * 1.0;
+            unchanged *= 1.0;
         }
     }
     y.set(0, total + parts[1] + unchanged);

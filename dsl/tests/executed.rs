@@ -159,7 +159,7 @@ fn logic(x: View<F32, 1>, out: ViewMut<F32, 1>, flag: bool) {
         if c {
             code += 4.0;
         } else if a && !b {
-            code = code * 10.0;
+            code *= 10.0;
         }
         out.set(i, code);
     }

@@ -3,7 +3,7 @@
 use crate::diag::Refusal;
 use proc_macro2::Ident;
 use syn::visit::{self, Visit};
-use syn::{Error, Expr, ExprUnary, Pat, PatIdent, UnOp};
+use syn::{Error, Expr, ExprUnary, Pat, PatIdent, PatReference, UnOp};
 
 /// A variable in scope.
 #[derive(Clone, Debug)]
@@ -174,6 +174,34 @@ pub(crate) fn bindings(pat: &Pat) -> Vec<Variable> {
         fn visit_expr(&mut self, _: &'a Expr) {}
     }
     let mut finder = Finder(Vec::new());
+    finder.visit_pat(pat);
+    finder.0
+}
+
+/// The variables that a pattern declares when it is matched with parts of `value`: references, if
+/// that is a `&mut` borrow.
+pub(crate) fn bindings_of(pat: &Pat, value: &Expr) -> Vec<Variable> {
+    let mut variables = bindings(pat);
+    let borrows = match value {
+        Expr::Reference(r) => r.mutability.is_some(),
+        Expr::MethodCall(m) => m.method == "iter_mut",
+        _ => false,
+    };
+    if borrows && !has_reference(pat) {
+        variables.iter_mut().for_each(|v| v.is_reference = !v.is_mut);
+    }
+    variables
+}
+
+/// Whether a pattern looks through references, so that its variables are not references.
+fn has_reference(pat: &Pat) -> bool {
+    struct Finder(bool);
+    impl<'a> Visit<'a> for Finder {
+        fn visit_pat_reference(&mut self, _: &'a PatReference) {
+            self.0 = true;
+        }
+    }
+    let mut finder = Finder(false);
     finder.visit_pat(pat);
     finder.0
 }

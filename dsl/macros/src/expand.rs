@@ -4,7 +4,7 @@
 //! reports them there and `#[track_caller]` locates them there. Everything else has the macro's own
 //! span, which keeps its variables apart from the user's.
 
-use crate::carry::{Carried, Touch, Variables, bindings};
+use crate::carry::{Carried, Touch, Variables, bindings, bindings_of};
 use crate::diag::Refusal;
 use crate::parse::macro_name;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -56,7 +56,7 @@ impl Expander {
 
     fn for_loop(&mut self, f: &mut ExprForLoop) -> Option<Expr> {
         self.visit_expr_mut(&mut f.expr);
-        let pattern = bindings(&f.pat);
+        let pattern = bindings_of(&f.pat, &f.expr);
         if is_host_iterator(&f.expr) {
             self.variables.enter_scope(pattern);
             self.visit_block_mut(&mut f.body);
@@ -178,7 +178,7 @@ impl Expander {
         match cond {
             Expr::Let(l) => {
                 self.visit_expr_mut(&mut l.expr);
-                self.variables.declare(bindings(&l.pat));
+                self.variables.declare(bindings_of(&l.pat, &l.expr));
             }
             Expr::Binary(ExprBinary { left, op: BinOp::And(_), right, .. }) => {
                 self.let_chain(left);
@@ -325,6 +325,36 @@ fn has_let(cond: &Expr) -> bool {
     }
 }
 
+/// Methods that give host iterators.
+const ITERATORS: &[&str] = &[
+    "bytes",
+    "chain",
+    "chars",
+    "chunks",
+    "chunks_exact",
+    "cloned",
+    "copied",
+    "drain",
+    "enumerate",
+    "filter",
+    "filter_map",
+    "flat_map",
+    "into_iter",
+    "iter",
+    "iter_mut",
+    "keys",
+    "lines",
+    "map",
+    "rev",
+    "skip",
+    "split",
+    "step_by",
+    "take",
+    "values",
+    "windows",
+    "zip",
+];
+
 /// Whether a `for` over `expr` is a host loop by its look, and can be left as it is.
 fn is_host_iterator(expr: &Expr) -> bool {
     let is_number = |e: &Expr| matches!(e, Expr::Lit(ExprLit { lit: Lit::Int(_), .. }));
@@ -334,20 +364,7 @@ fn is_host_iterator(expr: &Expr) -> bool {
         Expr::Range(r) => {
             r.start.as_deref().is_some_and(is_number) || r.end.as_deref().is_some_and(is_number)
         }
-        Expr::MethodCall(m) => {
-            let name = m.method.to_string();
-            matches!(
-                name.as_str(),
-                "iter"
-                    | "iter_mut"
-                    | "enumerate"
-                    | "zip"
-                    | "rev"
-                    | "step_by"
-                    | "chunks"
-                    | "windows"
-            )
-        }
+        Expr::MethodCall(m) => ITERATORS.iter().any(|name| m.method == name),
         _ => false,
     }
 }
@@ -432,6 +449,7 @@ impl VisitMut for Expander {
         let mut variables = bindings(&local.pat);
         match &mut local.init {
             Some(init) => {
+                variables = bindings_of(&local.pat, &init.expr);
                 self.visit_expr_mut(&mut init.expr);
                 if let Some((_, diverge)) = &mut init.diverge {
                     self.visit_expr_mut(diverge);

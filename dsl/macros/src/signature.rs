@@ -88,23 +88,26 @@ fn parameters(sig: &Signature) -> Vec<Variable> {
         match input {
             FnArg::Receiver(r) => {
                 let token = Token![self](r.self_token.span);
-                let by_reference = r.reference.is_some();
-                let mut variable =
-                    Variable::new(token.into(), r.mutability.is_some() && !by_reference);
-                variable.is_reference = by_reference && r.mutability.is_some();
+                let by_value = !matches!(&*r.ty, Type::Reference(_));
+                let mut variable = Variable::new(token.into(), r.mutability.is_some() && by_value);
+                variable.is_reference = is_mut_reference(&r.ty);
                 variables.push(variable);
             }
             FnArg::Typed(typed) => {
                 let by_reference =
-                    matches!(&*typed.ty, Type::Reference(r) if r.mutability.is_some());
+                    is_mut_reference(&typed.ty) && matches!(&*typed.pat, Pat::Ident(_));
                 for mut variable in crate::carry::bindings(&typed.pat) {
-                    variable.is_reference = by_reference && matches!(&*typed.pat, Pat::Ident(_));
+                    variable.is_reference = by_reference;
                     variables.push(variable);
                 }
             }
         }
     }
     variables
+}
+
+fn is_mut_reference(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(r) if r.mutability.is_some())
 }
 
 fn emit(function: ItemFn) -> TokenStream {

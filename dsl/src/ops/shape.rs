@@ -127,8 +127,8 @@ impl<E: Elem> Tile<E> {
             at(place, |cx| cx.report(diag::bad_axis(&cx.span(), axis, rank, "tile")));
             return self;
         };
-        if start + len > *extent || len == 0 {
-            report(place, format!("elements {start}..{} of an axis of {extent}", start + len), "");
+        if start.saturating_add(len) > *extent || len == 0 {
+            report(place, format!("{len} elements from {start} on of an axis of {extent}"), "");
             return self;
         }
         *extent = len;

@@ -84,6 +84,22 @@ where
         };
         pair.0 = apply(doubled(pair.0), |t| t.exp());
     }
+    let state_ref = &mut state;
+    let mut states = [*state_ref; 2];
+    for k in range(0, 16, 8) {
+        state_ref.update(x.tile(k, [8]).load());
+        for s in &mut states {
+            if k > 0 {
+                s.update(zeros([8]));
+            }
+        }
+    }
+    for s in states.iter_mut() {
+        for k in range(0, 16, 8) {
+            s.update(x.tile(k, [8]).load());
+        }
+    }
+    state.l += states[0].l;
     for k in a..b {
         let value = if 3 < k { list[0] } else { list[1] };
         let (p, q) = if k == 4 { (a, k) } else { (k, b) };
