@@ -265,7 +265,8 @@ fn decode_of_every_head_dimension_and_group() {
         Decode::new(DType::F32, DType::F32, Layout::Nhd, dim).check(&[17], 32, None);
     }
     for (qo_heads, kv_heads) in [(1, 1), (8, 1), (14, 2), (10, 2), (9, 3), (4, 4), (6, 1)] {
-        let d = Decode { qo_heads, kv_heads, ..Decode::new(DType::F32, DType::F32, Layout::Nhd, 64) };
+        let d =
+            Decode { qo_heads, kv_heads, ..Decode::new(DType::F32, DType::F32, Layout::Nhd, 64) };
         d.check(&[5, 20], 32, None);
     }
 }
@@ -395,7 +396,7 @@ fn check_prefill(
     }
     let longest = sequences.iter().map(|s| s.0).max().unwrap_or(0) as i64;
     let finish = |case: Case, tensors: &Tensors| {
-        let case = case.axis("max_q_len", longest);
+        let case = case.axis("max_q_len", longest).axis("batch", sequences.len() as i64);
         let case = with_knobs(case, dim, knobs);
         let case = case.attr("causal", if knobs.causal { "true" } else { "false" });
         case.check(tensors, |b, t| {

@@ -66,6 +66,12 @@ impl Tensor {
         Tensor { dtype, dims: dims.to_vec(), strides: row_major(dims), offset: 0, bytes }
     }
 
+    /// Row-major, of these bytes.
+    pub fn raw(dtype: DType, dims: &[i64], bytes: Vec<u8>) -> Tensor {
+        assert_eq!(bytes.len(), dims.iter().product::<i64>() as usize * size(dtype));
+        Tensor { dtype, dims: dims.to_vec(), strides: row_major(dims), offset: 0, bytes }
+    }
+
     pub fn f32(dims: &[i64], values: &[f32]) -> Tensor {
         let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
         let (dims, strides) = (dims.to_vec(), row_major(dims));
@@ -164,6 +170,15 @@ impl Noise {
         (0..6).map(|_| self.float()).sum::<f64>() * 0.707
     }
 
+    /// In −1 .. 1.
+    pub fn floats(&mut self, n: i64) -> Vec<f64> {
+        (0..n).map(|_| self.float()).collect()
+    }
+
+    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
+        (0..n).map(|_| self.bits() as u8).collect()
+    }
+
     /// About normal values that the dtype holds.
     pub fn tensor(&mut self, dtype: DType, dims: &[i64]) -> Tensor {
         let n = dims.iter().product::<i64>();
@@ -178,7 +193,7 @@ pub type Tensors = BTreeMap<&'static str, Tensor>;
 /// An op with its axes, attributes and scalars.
 #[derive(Clone, Debug)]
 pub struct Case {
-    op: &'static str,
+    op: String,
     axes: BTreeMap<String, i64>,
     attrs: BTreeMap<String, String>,
     scalars: BTreeMap<String, f64>,
@@ -186,9 +201,9 @@ pub struct Case {
 }
 
 impl Case {
-    pub fn new(op: &'static str) -> Case {
+    pub fn new(op: &str) -> Case {
         Case {
-            op,
+            op: op.to_owned(),
             axes: BTreeMap::new(),
             attrs: BTreeMap::new(),
             scalars: BTreeMap::new(),
@@ -227,6 +242,15 @@ impl Case {
 
     /// The operands after the op.
     pub fn run(&self, backend: Backend, tensors: &Tensors) -> Tensors {
+        self.run_first(1, backend, tensors).remove(0).1
+    }
+
+    /// The operands after the op, by each implementation that fits.
+    pub fn run_all(&self, backend: Backend, tensors: &Tensors) -> Vec<(String, Tensors)> {
+        self.run_first(usize::MAX, backend, tensors)
+    }
+
+    fn run_first(&self, n: usize, backend: Backend, tensors: &Tensors) -> Vec<(String, Tensors)> {
         let target = runnable().last().copied().expect("a target that runs here");
         let entry = registry().into_iter().find(|e| e.spec.name == self.op).expect("an op");
         let axes = self.all_axes(&entry, tensors);
@@ -235,8 +259,12 @@ impl Case {
         let mut defs: Vec<ImplDef> =
             (entry.impls)(&caps(target)).into_iter().filter(fits).collect();
         defs.sort_by_key(|d| -d.priority);
-        let def = defs.first().unwrap_or_else(|| panic!("{}: nothing fits {axes:?}", self.op));
-        self.launch(&entry, def, backend, target, tensors, &sym)
+        assert!(!defs.is_empty(), "{}: nothing fits {axes:?}", self.op);
+        let one = |d: &ImplDef| {
+            let out = self.launch(&entry, d, backend, target, tensors, &sym);
+            (format!("{} {backend:?}", d.to_impl(&self.op).id()), out)
+        };
+        defs.iter().take(n).map(one).collect()
     }
 
     /// The axes that operands show by a bare name in their shapes, and those given.

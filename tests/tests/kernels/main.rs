@@ -5,8 +5,11 @@
 mod activation;
 mod attention;
 mod embedding;
+mod gemm;
 mod harness;
+mod moe;
 mod norm;
+mod quant;
 mod rope;
 mod sampler;
 mod softmax;

@@ -12,9 +12,8 @@ const OFF: Params =
 fn operands(dtype: DType, rows: &[Vec<f32>], params: &[Params]) -> Tensors {
     let (batch, vocab) = (rows.len() as i64, rows.first().map_or(8, Vec::len) as i64);
     let values: Vec<f64> = rows.concat().into_iter().map(f64::from).collect();
-    let column = |f: fn(&Params) -> f32| {
-        Tensor::f32(&[batch], &params.iter().map(f).collect::<Vec<f32>>())
-    };
+    let column =
+        |f: fn(&Params) -> f32| Tensor::f32(&[batch], &params.iter().map(f).collect::<Vec<f32>>());
     let k: Vec<i32> = params.iter().map(|p| p.top_k).collect();
     Tensors::from([
         ("logits", Tensor::new(dtype, &[batch, vocab], &values)),
