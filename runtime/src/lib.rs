@@ -43,7 +43,7 @@
 //! # }
 //! ```
 //!
-//! [`Runtime::run`] plans, binds and runs in one go, for what runs once. [`Plan::bind_with`] shares
+//! [`ops`] has the ops with typed operands. [`Runtime::run`] plans, binds and runs in one go, for what runs once. [`Plan::bind_with`] shares
 //! scratch memory between calls: `rt.workspace(bytes)` of the largest [`Plan::workspace_bytes`].
 //!
 //! # Rules
@@ -74,6 +74,7 @@ mod graph;
 pub mod knobs;
 mod launch;
 mod notice;
+pub mod ops;
 mod plan;
 mod pool;
 mod resolve;
