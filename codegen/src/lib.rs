@@ -3,6 +3,7 @@
 //! [`compile`] takes verified tile IR to `.ll` text. `README.md` in this crate is the pipeline on
 //! one page.
 
+mod codes;
 pub mod interp;
 pub mod lir;
 mod lower;
@@ -11,6 +12,7 @@ mod passes;
 mod pipeline;
 pub mod target;
 
+pub use codes::explain;
 pub use pass::{Dump, Options, Output, Stage, Timing, pass_names};
 
 use target::TargetDesc;

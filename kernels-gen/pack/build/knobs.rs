@@ -28,6 +28,14 @@ pub(crate) fn enabled(id: &str) -> bool {
     std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
 }
 
+/// Name of the variable of [`cache`].
+pub(crate) const CACHE: &str = "TILEWRIGHT_KERNEL_CACHE";
+
+/// Folder of compiled kernels that builds share; the target folder's own by default.
+pub(crate) fn cache() -> Option<PathBuf> {
+    std::env::var_os(CACHE).filter(|v| !v.is_empty()).map(PathBuf::from)
+}
+
 /// Name of the variable of [`keep_going`].
 pub(crate) const KEEP_GOING: &str = "TILEWRIGHT_PACK_KEEP_GOING";
 

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     // again when they change.
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-env-changed={}", knobs::KEEP_GOING);
+    println!("cargo:rerun-if-env-changed={}", knobs::CACHE);
     match build() {
         Ok(note) => {
             println!("{note}");
@@ -35,7 +36,8 @@ fn build() -> Result<String, String> {
     let targets: Vec<&TargetDesc> =
         target::ALL.iter().copied().filter(|t| knobs::enabled(t.id)).collect();
     // OUT_DIR is <target>/<profile>/build/<package>/out: the cache is shared by all profiles.
-    let cache = out.ancestors().nth(4).unwrap_or(&out).join("kernels");
+    let own = || out.ancestors().nth(4).unwrap_or(&out).join("kernels");
+    let cache = knobs::cache().unwrap_or_else(own);
     let fingerprint = compiler::fingerprint(&knobs::manifest_dir()?)?;
     let cache = compiler::Cache::open(cache, fingerprint)?;
     let built = compiler::build(&targets, &cache, knobs::jobs())?;

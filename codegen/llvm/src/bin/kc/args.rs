@@ -11,6 +11,7 @@ kc: compile one kernel from its text form
 usage:
   kc FILE --target TARGET [--emit WHAT] [options]   compile FILE; `-` reads standard input
   kc targets                                        list the targets
+  kc passes                                         list the passes of each family, in order
   kc explain CODE                                   explain an error code, for example V0012
 
 what --emit names, in the order in which they are made:
@@ -41,6 +42,7 @@ one of ll, opt, asm, obj, so.
 pub(crate) enum Command {
     Help,
     Targets,
+    Passes,
     Explain(String),
     Compile(Job),
 }
@@ -97,6 +99,7 @@ pub(crate) fn parse(args: Vec<String>) -> Result<Command, String> {
     match first.as_str() {
         "-h" | "--help" | "help" => Ok(Command::Help),
         "targets" => alone(Command::Targets, args),
+        "passes" => alone(Command::Passes, args),
         "explain" => {
             let code = args.next().ok_or("error: `explain` needs a code, for example V0012")?;
             alone(Command::Explain(code), args)

@@ -14,7 +14,8 @@ fn main() -> ExitCode {
         args::parse(std::env::args().skip(1).collect()).and_then(|command| match command {
             Command::Help => Ok(args::USAGE.as_bytes().to_vec()),
             Command::Targets => Ok(list::targets()),
-            Command::Explain(code) => list::explain(&code),
+            Command::Passes => Ok(list::passes()),
+        Command::Explain(code) => list::explain(&code),
             Command::Compile(job) => compile::run(&job),
         });
     match result.and_then(print) {
