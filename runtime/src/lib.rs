@@ -92,7 +92,7 @@ pub use graph::{Event, Graph, Stream};
 pub use launch::Call;
 pub use plan::Plan;
 pub use runtime::{Builder, Runtime};
-pub use select::{Reason, Selection, select};
+pub use select::{Candidate, Reason, Selection, candidates, select, select_exactly};
 pub use tensor::{MAX_RANK, Tensor};
 pub use tilewright_abi as abi;
 pub use tilewright_abi::{DType, Problem, TensorLayout};

@@ -11,13 +11,13 @@ use crate::graph::{Stream, is_recording};
 use crate::knobs::Knobs;
 use crate::notice::Notices;
 use crate::plan::Plan;
-use crate::select::{Reason, describe, select};
+use crate::select::{Reason, describe, select, select_exactly};
 use crate::store::{ArtifactStore, DirStore, EmbeddedStore, pick};
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use tilewright_abi::{KernelDesc, OpSpec, Problem, TargetId, device_key};
+use tilewright_abi::{KernelDesc, OpSpec, Problem, TargetId, Variant, device_key};
 
 /// Plans kept for [`Runtime::plan`]; when more problems than this are met, all are forgotten.
 const MAX_PLANS: usize = 4096;
@@ -240,6 +240,17 @@ impl Runtime {
         Ok(plan)
     }
 
+    /// Plans a problem with the impl of this algorithm and variant: for tuners and tests. Not kept.
+    pub fn plan_exactly(
+        &self,
+        problem: &Problem,
+        algorithm: &str,
+        variant: &Variant,
+    ) -> Result<Plan> {
+        let selection = select_exactly(problem, &self.core.catalog, algorithm, variant)?;
+        Plan::new(&self.core, problem, selection)
+    }
+
     /// Plans, binds and runs, for what runs once.
     pub fn run(&self, op: &str, args: &Args, stream: &Stream) -> Result<()> {
         self.plan(op, args)?.bind(args)?.run(stream)
@@ -255,7 +266,7 @@ impl Core {
 
     fn notify(&self, problem: &Problem, chosen: &str, reason: &Reason) {
         let why = match reason {
-            Reason::Tuned { .. } => return,
+            Reason::Tuned { .. } | Reason::Asked => return,
             Reason::Default => "no tuned config".to_owned(),
             Reason::RecordRefused { wanted, why } => {
                 format!("the tuned config `{wanted}` does not apply ({why})")

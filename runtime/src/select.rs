@@ -6,7 +6,7 @@ use crate::config_store::Configs;
 use crate::error::fail;
 use crate::resolve::{Resolved, resolve};
 use std::fmt;
-use tilewright_abi::{OpImpl, Problem};
+use tilewright_abi::{OpImpl, Problem, Variant};
 
 /// The chosen impl and why.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub enum Reason {
     },
     /// No record; the applicable impl of highest priority.
     Default,
+    /// The caller named it.
+    Asked,
     /// A record's variant does not apply; the applicable impl of highest priority.
     RecordRefused {
         /// The record's algorithm and variant.
@@ -43,6 +45,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::Tuned { time_us } => write!(f, "tuned, {time_us} µs when measured"),
             Reason::Default => f.write_str("default, no tuned record"),
+            Reason::Asked => f.write_str("asked for by name"),
             Reason::RecordRefused { wanted, why } => {
                 write!(f, "default, the tuned `{wanted}` does not apply: {why}")
             }
@@ -102,6 +105,56 @@ pub fn select<'c>(
         catalog.manifest().target,
         if shown.is_empty() { "the op has none".to_owned() } else { shown.join("; ") }
     )
+}
+
+/// An impl of an op, and whether it serves a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The algorithm.
+    pub algorithm: String,
+    /// Its variant.
+    pub variant: Variant,
+    /// Among those that apply, the highest is the default.
+    pub priority: i32,
+    /// Why it does not serve the problem; `None` if it does.
+    pub refusal: Option<String>,
+}
+
+/// All impls of a problem's op, in order of listing: what a tuner chooses among, and what explains a
+/// choice.
+pub fn candidates(problem: &Problem, catalog: &Catalog) -> Result<Vec<Candidate>> {
+    let spec = catalog.spec(&problem.op)?;
+    let resolved = resolve(spec, problem)?;
+    let candidate = |i: &OpImpl| Candidate {
+        algorithm: i.algorithm.clone(),
+        variant: i.variant.clone(),
+        priority: i.priority,
+        refusal: resolved.refusal(spec, i, &|name| catalog.kernel(name)),
+    };
+    Ok(catalog.impls(&problem.op).map(candidate).collect())
+}
+
+/// Takes the impl of this algorithm and variant, whatever the configs and priorities say.
+pub fn select_exactly<'c>(
+    problem: &Problem,
+    catalog: &'c Catalog,
+    algorithm: &str,
+    variant: &Variant,
+) -> Result<Selection<'c>> {
+    let spec = catalog.spec(&problem.op)?;
+    let resolved = resolve(spec, problem)?;
+    let mut why = "there is no such impl".to_owned();
+    for i in catalog.impls(&problem.op) {
+        if i.algorithm != algorithm || i.variant != *variant {
+            continue;
+        }
+        match resolved.refusal(spec, i, &|name| catalog.kernel(name)) {
+            None => return Ok(Selection { chosen: i, reason: Reason::Asked, resolved }),
+            Some(w) => why = w,
+        }
+    }
+    let op = &problem.op;
+    fail!(Unsupported, "{op}: `{algorithm}.{variant}` does not serve {}: {why}", describe(problem))
 }
 
 /// `a f32, b bf16, m = 3, k = 64, epilogue = silu`.

@@ -200,3 +200,20 @@ fn a_million_look_ups_keep_memory_flat() {
     assert!(said.lock().unwrap().is_empty());
     assert!(each.as_micros() < 200, "{each:?} a selection");
 }
+
+#[test]
+fn candidates_say_why_they_do_not_serve_and_can_be_asked_for() {
+    let dir = TempDir::new();
+    let (rt, said) = runtime(&dir.0);
+    let odd = problem(3).axis("n", 7);
+    let found = tilewright::candidates(&odd, rt.catalog()).unwrap();
+    let refusals: Vec<_> = found.iter().map(|c| c.refusal.as_deref()).collect();
+    assert_eq!(refusals, [None, Some("kernel `test.axpy4` needs `x: dim 1 multiple 4`")]);
+    let plan = rt.plan_exactly(&problem(3), "rows", &"bm=1".parse().unwrap()).unwrap();
+    assert_eq!((plan.chosen(), plan.reason()), ("axpy.rows.bm=1", &Reason::Asked));
+    let error = rt.plan_exactly(&odd, "rows", &"bm=4".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("`rows.bm=4` does not serve"), "{error}");
+    let error = rt.plan_exactly(&odd, "rows", &"bm=9".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("no such impl"), "{error}");
+    assert!(said.lock().unwrap().is_empty());
+}
