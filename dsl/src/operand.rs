@@ -169,8 +169,8 @@ impl IntoCoord for CoordHandle {
 /// The coordinates of an access to a view of `N` axes: a tuple or an array of `N` coordinates; for
 /// one axis also the coordinate itself.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not give {N} coordinates",
-    label = "the view has {N} axes",
+    message = "expected the coordinates of {N} axes, found `{Self}`",
+    label = "not {N} of `usize`, `i64`, `Scalar<I64>`, `Scalar<I32>`, `Tile<I32>` or `Tile<I64>`",
     note = "write one coordinate for each axis, as a tuple: `(i, j)`; for one axis `(i,)` or `i`"
 )]
 pub trait Coords<const N: usize> {

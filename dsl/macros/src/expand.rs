@@ -8,7 +8,7 @@ use crate::carry::{Carried, Touch, Variables, bindings, bindings_of};
 use crate::diag::Refusal;
 use crate::parse::macro_name;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -229,8 +229,8 @@ impl Expander {
             BinOp::Le(_) => ("KernelOrd", "kernel_le"),
             BinOp::Gt(_) => ("KernelOrd", "kernel_gt"),
             BinOp::Ge(_) => ("KernelOrd", "kernel_ge"),
-            BinOp::And(_) => return Some(logic("And", left, right, span)),
-            BinOp::Or(_) => return Some(logic("Or", left, right, span)),
+            BinOp::And(_) => return Some(logic("and", left, right, span)),
+            BinOp::Or(_) => return Some(logic("or", left, right, span)),
             _ => return None,
         };
         let (kind, method) = (Ident::new(kind, span), Ident::new(method, span));
@@ -250,17 +250,20 @@ impl Expander {
     }
 }
 
-fn logic(kind: &str, left: &Expr, right: &Expr, span: Span) -> Expr {
-    let (both, kind) = (own("both"), Ident::new(kind, span));
-    let new = quote_spanned!(left.span()=> ::tilewright_dsl::control::#kind::new(#left));
-    let rhs = quote_spanned!(right.span()=> #both.rhs(#right));
-    let finish = quote_spanned!(span=> #both.finish());
+/// `left && right` or `left || right`. All is at the operator's place, so that rustc reports two sides
+/// that do not fit there, once.
+fn logic(name: &str, left: &Expr, right: &Expr, span: Span) -> Expr {
+    let (lhs, rhs) = (Ident::new("__lhs", span), Ident::new("__rhs", span));
+    let (combine, needs) = (Ident::new(name, span), format_ident!("{name}_needs_rhs", span = span));
+    let needs_rhs = quote_spanned!(span=> ::tilewright_dsl::control::#needs(&#lhs, &#rhs));
+    let both = quote_spanned!(span=> ::tilewright_dsl::control::#combine(#lhs, #rhs));
     parse_quote!({
-        let mut #both = #new;
-        if #both.needs_rhs() {
-            #rhs;
+        let #lhs = #left;
+        let mut #rhs = ::core::option::Option::None;
+        if #needs_rhs {
+            #rhs = ::core::option::Option::Some(#right);
         }
-        #finish
+        #both
     })
 }
 

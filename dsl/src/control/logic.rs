@@ -8,7 +8,7 @@ use crate::ops::konst;
 /// Truth values that `&&` and `||` combine with one of type `R`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` and `{R}` cannot be combined with `&&` or `||`",
-    label = "not a truth value",
+    label = "not two truth values",
     note = "`&&` and `||` take `bool`, `Scalar<Bool>` and `Tile<Bool>`; a tile combines with tiles only"
 )]
 pub trait Logic<R>: Copy {
@@ -86,43 +86,30 @@ kernel_logic!(Scalar, Scalar<Bool>);
 kernel_logic!(Scalar, bool);
 kernel_logic!(Tile, Tile<Bool>);
 
-macro_rules! operators {
-    ($($name:ident $method:ident $decides:literal $text:literal;)*) => { $(
-        #[doc = concat!("`lhs ", $text, " rhs`, in two steps so that a host value can skip the second.")]
-        #[derive(Debug)]
-        pub struct $name<L, R> {
-            lhs: L,
-            rhs: Option<R>,
-        }
-
-        impl<L: Logic<R>, R> $name<L, R> {
-            /// The left side is known.
-            pub fn new(lhs: L) -> Self {
-                $name { lhs, rhs: None }
-            }
-
-            /// Whether the right side is to be computed.
-            pub fn needs_rhs(&self) -> bool {
-                self.lhs.host() != Some($decides)
-            }
-
-            /// The right side is known.
-            pub fn rhs(&mut self, rhs: R) {
-                self.rhs = Some(rhs);
-            }
-
-            /// The result.
-            #[track_caller]
-            pub fn finish(self) -> L::Out {
-                match self.rhs {
-                    Some(rhs) => self.lhs.$method(rhs),
-                    None => self.lhs.decided(),
-                }
-            }
-        }
-    )* };
+/// Whether `lhs && rhs` needs `rhs`, of which only the type is known yet.
+pub fn and_needs_rhs<L: Logic<R>, R>(lhs: &L, _rhs: &Option<R>) -> bool {
+    lhs.host() != Some(false)
 }
-operators! {
-    And and false "&&";
-    Or or true "||";
+
+/// Whether `lhs || rhs` needs `rhs`, of which only the type is known yet.
+pub fn or_needs_rhs<L: Logic<R>, R>(lhs: &L, _rhs: &Option<R>) -> bool {
+    lhs.host() != Some(true)
+}
+
+/// `lhs && rhs`, of which `rhs` is absent if `lhs` decides.
+#[track_caller]
+pub fn and<L: Logic<R>, R>(lhs: L, rhs: Option<R>) -> L::Out {
+    match rhs {
+        Some(rhs) => lhs.and(rhs),
+        None => lhs.decided(),
+    }
+}
+
+/// `lhs || rhs`, of which `rhs` is absent if `lhs` decides.
+#[track_caller]
+pub fn or<L: Logic<R>, R>(lhs: L, rhs: Option<R>) -> L::Out {
+    match rhs {
+        Some(rhs) => lhs.or(rhs),
+        None => lhs.decided(),
+    }
 }

@@ -21,7 +21,7 @@ mod while_loop;
 pub use branch::{Branch, Carries, Condition, Decision, Host, Kernel, Mode, Value, branch};
 pub use carry::{Carry, Leaves};
 pub use for_loop::{HostFor, HostLoop, KernelFor, KernelRange, RangeLoop, range, range_part};
-pub use logic::{And, Logic, Or};
+pub use logic::{Logic, and, and_needs_rhs, or, or_needs_rhs};
 pub use regions::leaving;
 pub use while_loop::{While, while_loop};
 

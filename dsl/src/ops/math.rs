@@ -62,9 +62,24 @@ where
     label = "expected `Tile<Bool>` or `Scalar<Bool>`",
     note = "a host `bool` is decided while staging: write `if`"
 )]
-pub trait Mask: Handle<Elem = Bool> {}
-impl Mask for Tile<Bool> {}
-impl Mask for Scalar<Bool> {}
+pub trait Mask: Copy {
+    /// The result for elements of type `E`.
+    type Of<E: Elem>: Handle<Elem = E>;
+    #[doc(hidden)]
+    fn mask(self) -> RawHandle;
+}
+impl Mask for Tile<Bool> {
+    type Of<E: Elem> = Tile<E>;
+    fn mask(self) -> RawHandle {
+        self.raw_handle()
+    }
+}
+impl Mask for Scalar<Bool> {
+    type Of<E: Elem> = Scalar<E>;
+    fn mask(self) -> RawHandle {
+        self.raw_handle()
+    }
+}
 
 /// `on_true` where `cond` holds, else `on_false`; both are computed. With a tile condition, scalars
 /// and constants are repeated to its shape.
@@ -73,9 +88,9 @@ pub fn select<E: Elem, C: Mask>(
     cond: C,
     on_true: impl IntoOperand<E>,
     on_false: impl IntoOperand<E>,
-) -> C::With<E> {
+) -> C::Of<E> {
     let place = Location::caller();
-    let cond = cond.raw_handle().0;
+    let cond = cond.mask().0;
     let (on_true, on_false) = (on_true.operand(place).0, on_false.operand(place).0);
     Handle::of(RawHandle(emit(place, |cx| {
         let (on_true, on_false) =
