@@ -195,7 +195,7 @@ fn unpack(p: Packed, t: &Tensors, n: usize, k: usize) -> Vec<f64> {
                     codes[panel * width + i / 4 * 64 + j * 4 + i % 4]
                 }
                 Packed::Q4_0 | Packed::Q4_1 | Packed::Q4K => {
-                    let byte = codes[panel * width + i / 8 * 64 + j * 4 + i % 4] as u8;
+                    let byte = codes[panel * width + i / 8 * 64 + j * 4 + i % 4] as i64 as u8;
                     f64::from(if i % 8 < 4 { byte & 15 } else { byte >> 4 })
                 }
             };

@@ -19,6 +19,7 @@ pub enum Backend {
     Compiled,
 }
 
+pub static PERF: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 /// Both.
 pub const BACKENDS: [Backend; 2] = [Backend::Interp, Backend::Compiled];
 
@@ -443,6 +444,15 @@ fn execute(kernel: &Kernel, func: &Func, held: &mut [Result<Tensor, f64>], grid:
     let programs: i64 = grid.iter().product();
     kernel.run(&words, grid, programs / 2, programs);
     kernel.run(&words, grid, 0, programs / 2);
+    if PERF.load(std::sync::atomic::Ordering::Relaxed) {
+        let mut best = f64::MAX;
+        for _ in 0..30 {
+            let t = std::time::Instant::now();
+            kernel.run(&words, grid, 0, programs);
+            best = best.min(t.elapsed().as_secs_f64());
+        }
+        println!("PERF {:60} {:10.1} us  grid {grid:?}", func.name, best * 1e6);
+    }
     for (held, memory) in held.iter_mut().zip(memory) {
         if let (Ok(t), Some(m)) = (held, memory) {
             t.bytes = m.bytes().to_vec();
