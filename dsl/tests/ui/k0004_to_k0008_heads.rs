@@ -9,9 +9,6 @@ const fn constant(x: usize) -> usize {
 }
 
 #[kernel]
-unsafe fn trusting(x: View<F32, 1>) {}
-
-#[kernel]
 extern "C" fn foreign(x: View<F32, 1>) {}
 
 fn main() {}
