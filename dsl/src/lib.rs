@@ -97,6 +97,7 @@
 
 extern crate self as tilewright_dsl;
 
+mod compact;
 pub mod control;
 mod diag;
 mod elem;

@@ -4,6 +4,7 @@
 //! collected, never thrown: an operation with a bad operand records a message and goes on with a
 //! placeholder, so that one run reports everything.
 
+use crate::compact::compact;
 use crate::diag;
 use crate::handle::Raw;
 use crate::source::{self, Place};
@@ -92,7 +93,7 @@ pub fn stage<R>(
     }
     let func = context.builder.finish();
     verify(&func)?;
-    Ok(func)
+    Ok(compact(&func))
 }
 
 /// Runs `f` on the kernel being staged, with `place` as the source position; `None` outside
