@@ -5,6 +5,7 @@
 
 mod codes;
 pub mod interp;
+mod limits;
 pub mod lir;
 mod lower;
 mod pass;

@@ -1,5 +1,6 @@
 //! What a pass is, and the runner: verifies, dumps what changed, times, stops after a named pass.
 
+use crate::limits;
 use crate::lir;
 use crate::lower;
 use crate::passes::axis_info::AxisInfo;
@@ -180,6 +181,7 @@ pub(crate) fn run(
         return Err(vec![Diagnostic::new("P0001", text).help(help)]);
     }
     tilewright_ir::verify(func)?;
+    limits::check(func, target)?;
     let symbol = options.symbol.clone().unwrap_or_else(|| func.name.clone());
     let mut out = Output { symbol: symbol.clone(), ..Output::default() };
     let mut program = Program { func: func.clone(), ..Program::default() };

@@ -341,6 +341,12 @@ impl Builder {
         self.push(op, ty.unwrap_or(Ty { elem: Elem::I1, lanes: u32::MAX }))
     }
 
+    /// A scheduling border after `v`.
+    pub fn border(&mut self, v: Val) {
+        let b = self.push(Op::Border(v), Ty { elem: Elem::I1, lanes: u32::MAX });
+        self.anchor(b);
+    }
+
     /// `llvm.<name>.<type>` of operands of one type, with a result of that type.
     pub fn intrinsic(&mut self, name: &str, args: &[Val]) -> Val {
         let ty = args.first().map_or(Ty::scalar(Elem::I64), |&a| self.ty(a));

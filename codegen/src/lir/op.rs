@@ -350,6 +350,8 @@ pub enum Op {
         /// Operand.
         value: Val,
     },
+    /// A border that LLVM's scheduler does not cross; reads the value, makes no code.
+    Border(Val),
     /// Value by predecessor.
     Phi(Vec<(Block, Val)>),
 }
@@ -359,7 +361,11 @@ impl Op {
     pub fn operands(&self) -> Vec<Val> {
         match self {
             Op::Const(_) | Op::ConstVec(_) | Op::Arg(_) | Op::Alloca { .. } => vec![],
-            Op::Cast(_, a) | Op::Extract(a, _) | Op::Splat(a) | Op::Load { ptr: a, .. } => vec![*a],
+            Op::Cast(_, a)
+            | Op::Extract(a, _)
+            | Op::Splat(a)
+            | Op::Border(a)
+            | Op::Load { ptr: a, .. } => vec![*a],
             Op::Bin(_, a, b)
             | Op::Cmp(_, a, b)
             | Op::Store { value: a, ptr: b, .. }

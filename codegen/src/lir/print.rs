@@ -41,7 +41,7 @@ pub fn print(m: &Module, attributes: &Attributes<'_>) -> String {
     };
     let common = |features: &str| {
         format!(
-            "nounwind \"target-cpu\"=\"{}\"{features} \"prefer-vector-width\"=\"{}\" \
+            "nounwind \"no-builtins\" \"target-cpu\"=\"{}\"{features} \"prefer-vector-width\"=\"{}\" \
              \"min-legal-vector-width\"=\"{}\"",
             attributes.cpu, attributes.vector_bits, attributes.vector_bits
         )
@@ -194,6 +194,7 @@ fn instruction(out: &mut String, f: &Func, v: Val) {
         Op::AtomicRmw { op, ptr, value } => {
             format!("%v{n} = atomicrmw {op} ptr {}, {} monotonic", o(*ptr), typed(*value))
         }
+        Op::Border(v) => format!("call void (...) @llvm.fake.use({})", typed(*v)),
         Op::Phi(from) => {
             let list: Vec<String> =
                 from.iter().map(|(b, v)| format!("[ {}, %b{} ]", o(*v), b.0)).collect();

@@ -87,6 +87,7 @@ fn types(f: &Func, inst: &Inst) -> Result<(), String> {
         | Op::Call { .. }
         | Op::CmpXchg { .. }
         | Op::AtomicRmw { .. }
+        | Op::Border(_)
         | Op::Phi(_) => true,
     };
     if fits { Ok(()) } else { Err(format!("operands do not fit {:?}", inst.op)) }

@@ -32,22 +32,19 @@ struct State<'a> {
 /// The pass.
 pub(crate) fn run(p: &mut Program, cx: &PassCx<'_>) -> Result<Changed, Vec<Diagnostic>> {
     let f = &p.func;
+    // Instructions that stand in no region are dead and have no say.
     let mut users = vec![Vec::new(); f.values.len()];
-    for (n, inst) in f.insts.iter().enumerate() {
-        for v in inst.op.operands() {
-            users[v.index()].push(n as u32);
-        }
-    }
     let mut owners = vec![None; f.regions.len()];
-    for (n, inst) in f.insts.iter().enumerate() {
-        for r in inst.op.regions() {
-            owners[r.index()] = Some(n as u32);
-        }
-    }
     let mut homes = vec![None; f.insts.len()];
     for (r, region) in f.regions.iter().enumerate() {
         for i in &region.insts {
             homes[i.index()] = Some(RegionId(r as u32));
+            for v in f.inst(*i).op.operands() {
+                users[v.index()].push(i.0);
+            }
+            for inner in f.inst(*i).op.regions() {
+                owners[inner.index()] = Some(i.0);
+            }
         }
     }
     let layouts = vec![None; f.values.len()];
@@ -113,7 +110,8 @@ impl State<'_> {
         while let Some(v) = self.queue.pop_front() {
             let f = self.f;
             match f.values[v.index()].def {
-                Def::Result(i, _) => self.through(i.0),
+                Def::Result(i, _) if self.homes[i.index()].is_some() => self.through(i.0),
+                Def::Result(..) => {}
                 Def::RegionParam(r, _) => self.region_param(r),
                 Def::Param(_) => {}
             }

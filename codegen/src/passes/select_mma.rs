@@ -56,13 +56,13 @@ impl MmaPlan {
 /// The pass.
 pub(crate) fn run(p: &mut Program, cx: &PassCx<'_>) -> Result<Changed, Vec<Diagnostic>> {
     let mut plans = Vec::new();
-    for (n, inst) in p.func.insts.iter().enumerate() {
-        let (a, b, acc, scaled) = match &inst.op {
+    for i in p.func.regions.iter().flat_map(|r| &r.insts) {
+        let (a, b, acc, scaled) = match &p.func.inst(*i).op {
             TileOp::Mma { a, b, acc } => (*a, *b, *acc, false),
             TileOp::MmaScaled { a, b, acc, .. } => (*a, *b, *acc, true),
             _ => continue,
         };
-        plans.push((n as u32, plan(&p.func, cx.target, [a, b, acc], scaled)));
+        plans.push((i.0, plan(&p.func, cx.target, [a, b, acc], scaled)));
     }
     let changed = !plans.is_empty();
     p.mma.extend(plans);

@@ -39,16 +39,19 @@ fn block(f: &mut Func, b: usize) {
     for &v in &old {
         s.pending[v.0 as usize] = true;
     }
+    // Reads before this position have been placed.
+    let mut read = 0;
     for (i, &v) in old.iter().enumerate() {
         let inst = f.inst(v);
         if matches!(inst.op, Op::Phi(_) | Op::Alloca { .. }) {
             s.emit(v);
         } else if inst.op.is_fixed() {
-            for &earlier in &old[..i] {
+            for &earlier in &old[read..i] {
                 if reads(&f.inst(earlier).op) {
                     s.emit(earlier);
                 }
             }
+            read = i;
             s.emit(v);
         } else if inst.anchor {
             s.emit(v);

@@ -16,6 +16,9 @@ use std::rc::Rc;
 use tilewright_abi::DType;
 use tilewright_ir::{Access, AtomicOp, Bound as Limit, Coord, Dim, Layout, Value};
 
+/// Rows that are chosen one by one instead of by a branch for all.
+const MOST_ROWS: usize = 32;
+
 /// Bytes from the start of a box to a coordinate of one axis.
 #[derive(Clone, Debug)]
 enum Steps {
@@ -82,10 +85,7 @@ struct BoxAccess {
     /// For each axis: first and past-the-last coordinate inside, in the box's own counting; for a
     /// table axis whether each row exists.
     ranges: Vec<Range>,
-    /// Whether all spans are inside, and whether all rows exist; `None` if known to be.
-    spans: Option<Val>,
-    rows: Option<Val>,
-    /// Both.
+    /// Whether everything is inside; `None` if known to be.
     inside: Option<Val>,
 }
 
@@ -180,7 +180,7 @@ impl Cx<'_> {
             (Some(s), Some(r)) => Some(self.b.bin(BinOp::And, s, r)),
             (s, r) => s.or(r),
         };
-        Ok(BoxAccess { start, axes, ranges, spans, rows: all_rows, inside })
+        Ok(BoxAccess { start, axes, ranges, inside })
     }
 
     /// For each row of an index tile its offset in bytes and whether it exists; whether all exist.
@@ -362,8 +362,9 @@ impl Cx<'_> {
         (Place { start, pointers: None, axes, rows: BTreeMap::new() }, Some(buffer))
     }
 
-    /// Where only rows may be missing and a row is one contiguous run: each row's address, or that of
-    /// a spare row that holds `other` or takes what is not to be written.
+    /// Where coordinates of one axis may be missing and each of them is one contiguous row: a row's
+    /// address, or that of a spare row that holds `other` or takes what is not to be written. No
+    /// branch is needed, so that the loop around stays one block.
     fn row_by_row(
         &mut self,
         a: &BoxAccess,
@@ -371,11 +372,9 @@ impl Cx<'_> {
         dtype: DType,
         other: Option<Val>,
     ) -> Option<Place> {
-        if a.spans.is_some() || a.rows.is_none() {
-            return None;
-        }
         let last = shape.len().checked_sub(1)?;
-        let axis = a.ranges.iter().position(|r| matches!(r, Range::Rows(_)))?;
+        let mut open = (0..shape.len()).filter(|&i| !matches!(a.ranges[i], Range::All));
+        let (axis, None) = (open.next()?, open.next()) else { return None };
         let bytes = memory_elem(dtype).bytes();
         let unit = match &a.axes[last] {
             Steps::Even(step) => self.b.as_const(*step) == Some(u64::from(bytes)),
@@ -383,11 +382,28 @@ impl Cx<'_> {
         };
         let flat = (0..last).all(|i| i == axis || shape[i] == 1);
         let constant = other.is_none_or(|v| self.b.as_const(v).is_some());
-        let (Range::Rows(valid), Steps::Table(table)) = (&a.ranges[axis], &a.axes[axis]) else {
+        if axis == last || shape[axis] > MOST_ROWS || !unit || !flat || !constant {
             return None;
-        };
-        if !unit || !flat || !constant {
-            return None;
+        }
+        let mut rows: Vec<(Val, Val)> = Vec::new();
+        match (&a.ranges[axis], &a.axes[axis]) {
+            (Range::Rows(valid), Steps::Table(table)) => {
+                for (&valid, &off) in valid.iter().zip(table) {
+                    rows.push((valid, off));
+                }
+            }
+            (Range::Span(origin, room), Steps::Even(step)) => {
+                let end = self.b.bin(BinOp::Add, *origin, *room);
+                let zero = self.b.i64(0);
+                let end = self.b.intrinsic("smax", &[end, zero]);
+                for c in 0..shape[axis] as u64 {
+                    // As an unsigned number a negative coordinate is beyond every end.
+                    let at = self.b.bin_imm(BinOp::Add, *origin, c);
+                    let valid = self.b.cmp(CmpOp::Ult, at, end);
+                    rows.push((valid, self.b.bin_imm(BinOp::Mul, *step, c)));
+                }
+            }
+            _ => return None,
         }
         let spare = self.b.alloca(shape[last] as u64 * u64::from(bytes));
         if let Some(other) = other {
@@ -399,7 +415,7 @@ impl Cx<'_> {
             });
         }
         let mut list = Vec::new();
-        for (&valid, &off) in valid.iter().zip(table) {
+        for (valid, off) in rows {
             let row = self.b.gep(a.start, off);
             list.push(self.b.select(valid, row, spare));
         }

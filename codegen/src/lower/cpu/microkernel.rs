@@ -6,7 +6,7 @@
 //!
 //! In both, the `k_group` lowest lane bits of the operands are neighbouring K elements that one
 //! instruction adds together. The order is K outermost, so that each loaded register is used up
-//! before the next is needed.
+//! before the next is needed; a border after each step keeps LLVM's scheduler from undoing that.
 
 use super::convert::{gather, places};
 use super::elementwise::elem_of;
@@ -323,6 +323,7 @@ impl Cx<'_> {
         {
             let mut wides: BTreeMap<u64, Prepared> = BTreeMap::new();
             let mut narrows: BTreeMap<u64, Prepared> = BTreeMap::new();
+            let mut last = None;
             for (_, m, n, sum) in &mut sums[block] {
                 if !narrows.contains_key(m) {
                     let Some(&v) = narrow_regs.get(&at(&narrow, narrow_k, k, *m)) else {
@@ -347,6 +348,10 @@ impl Cx<'_> {
                 if let (Some(w), Some(n)) = (wides.get(n), narrows.get(m)) {
                     step.add(&mut self.b, sum, w, n);
                 }
+                last = Some(sum.sum);
+            }
+            if let Some(v) = last {
+                self.b.border(v);
             }
         }
         for (r, m, n, mut sum) in sums {
@@ -451,6 +456,7 @@ impl Cx<'_> {
             .flat_map(|b| (0..depth).step_by(span).map(move |k| (b.clone(), k)))
         {
             let mut narrows: BTreeMap<usize, Prepared> = BTreeMap::new();
+            let mut last = None;
             for n in ns {
                 let Some(&v) = b_regs.get(&tb.layout.pack(&[k, n])) else {
                     return self.bug("an operand register is missing");
@@ -474,7 +480,11 @@ impl Cx<'_> {
                     if let Some(narrow) = narrows.get(&m) {
                         step.add(&mut self.b, sum, &wide, narrow);
                     }
+                    last = Some(sum.sum);
                 }
+            }
+            if let Some(v) = last {
+                self.b.border(v);
             }
         }
         let mut totals: BTreeMap<(usize, usize), Val> = BTreeMap::new();
