@@ -446,10 +446,14 @@ fn execute(kernel: &Kernel, func: &Func, held: &mut [Result<Tensor, f64>], grid:
     kernel.run(&words, grid, 0, programs / 2);
     if PERF.load(std::sync::atomic::Ordering::Relaxed) {
         let mut best = f64::MAX;
-        for _ in 0..30 {
+        for _ in 0..20 {
+            let cpu = || std::fs::read_to_string("/proc/thread-self/schedstat").unwrap().split(' ').next().unwrap().parse::<f64>().unwrap();
             let t = std::time::Instant::now();
+            let c = cpu();
             kernel.run(&words, grid, 0, programs);
-            best = best.min(t.elapsed().as_secs_f64());
+            let c = cpu() - c;
+            let w = t.elapsed().as_secs_f64();
+            best = best.min(if w < 1e-4 { w } else { w.min(c * 1e-9) });
         }
         println!("PERF {:60} {:10.1} us  grid {grid:?}", func.name, best * 1e6);
     }
