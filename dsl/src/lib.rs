@@ -97,6 +97,7 @@
 
 extern crate self as tilewright_dsl;
 
+mod codes;
 mod compact;
 pub mod control;
 mod diag;
@@ -110,6 +111,7 @@ mod source;
 mod staging;
 pub mod views;
 
+pub use codes::explain;
 pub use staging::{Stage, stage};
 pub use tilewright_ir::{AtomicOp, Diagnostic, Func, ReduceOp, Rounding};
 pub use tilewright_macros::{Carry, kernel};
