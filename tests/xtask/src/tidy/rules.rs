@@ -63,7 +63,7 @@ pub(super) fn rust(name: &str, text: &str) -> Vec<String> {
     if !text.starts_with("//! ") && !is_compile_fail_case(name) {
         faults.push(format!("{name}:1: the file does not begin with `//!` and what it is"));
     }
-    if name.ends_with("/utils.rs") || name.ends_with("/util.rs") || name.ends_with("/helpers.rs") {
+    if name.ends_with("/utils.rs") || name.ends_with("/util.rs") {
         faults.push(format!("{name}: a file is named by what it holds"));
     }
     let code = code_only(text);
@@ -98,8 +98,7 @@ pub(super) fn knob_names(text: &str) -> Vec<String> {
         .collect();
     let quoted = code.split('"').skip(1).step_by(2);
     let is_name = |s: &&str| {
-        s.contains('_')
-            && s.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        s.len() > 3 && s.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     };
     quoted.filter(is_name).map(str::to_owned).collect()
 }

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
             Command::Help => Ok(args::USAGE.as_bytes().to_vec()),
             Command::Targets => Ok(list::targets()),
             Command::Passes => Ok(list::passes()),
-        Command::Explain(code) => list::explain(&code),
+            Command::Explain(code) => list::explain(&code),
             Command::Compile(job) => compile::run(&job),
         });
     match result.and_then(print) {
