@@ -16,10 +16,12 @@ struct Block0(u32);
 impl Builder {
     /// A function with an empty entry block.
     pub fn new(name: &str, params: &[Ty], ret: Option<Ty>) -> Builder {
-        let mut b = Builder::default();
-        b.func = Func { name: name.into(), params: params.to_vec(), ret, ..Func::default() };
-        b.func.blocks.push(BlockData::default());
-        b
+        let blocks = vec![BlockData::default()];
+        let (name, params) = (name.into(), params.to_vec());
+        Builder {
+            func: Func { name, params, ret, blocks, ..Func::default() },
+            ..Builder::default()
+        }
     }
 
     /// Parameter `n`.
@@ -164,11 +166,23 @@ impl Builder {
         {
             return self.konst(ty, bits);
         }
+        if let (BinOp::LShr, Some(shift), Op::Cast(CastOp::Trunc, wide)) =
+            (op, cb, self.func.inst(a).op.clone())
+            && shift < u64::from(ty.elem.bits())
+        {
+            // Shifted before the truncation, the result extends back by a mask.
+            let down = self.bin_imm(BinOp::LShr, wide, shift);
+            let kept =
+                self.bin_imm(BinOp::And, down, (1 << (u64::from(ty.elem.bits()) - shift)) - 1);
+            return self.cast(CastOp::Trunc, kept, ty.elem);
+        }
         match (op, ca, cb) {
             (BinOp::Add | BinOp::Sub | BinOp::Or | BinOp::Xor, _, Some(0))
             | (BinOp::Shl | BinOp::LShr | BinOp::AShr, _, Some(0))
             | (BinOp::Mul, _, Some(1)) => return a,
-            (BinOp::Add | BinOp::Or | BinOp::Xor, Some(0), _) | (BinOp::Mul, Some(1), _) => return b,
+            (BinOp::Add | BinOp::Or | BinOp::Xor, Some(0), _) | (BinOp::Mul, Some(1), _) => {
+                return b;
+            }
             (BinOp::And, Some(0), _) | (BinOp::Mul, Some(0), _) => return a,
             (BinOp::And, _, Some(0)) | (BinOp::Mul, _, Some(0)) => return b,
             (BinOp::And, Some(1), _) if ty.elem == Elem::I1 => return b,
@@ -188,7 +202,8 @@ impl Builder {
     /// Comparison.
     pub fn cmp(&mut self, op: CmpOp, a: Val, b: Val) -> Val {
         let ty = self.ty(a).with(Elem::I1);
-        if let (Some(x), Some(y), Elem::I64) = (self.as_const(a), self.as_const(b), self.ty(a).elem) {
+        if let (Some(x), Some(y), Elem::I64) = (self.as_const(a), self.as_const(b), self.ty(a).elem)
+        {
             let (s, t) = (x as i64, y as i64);
             let known = match op {
                 CmpOp::Eq => Some(x == y),
@@ -293,7 +308,8 @@ impl Builder {
     /// Shuffle; the identity is nothing.
     pub fn shuffle(&mut self, a: Val, b: Val, mask: Vec<u32>) -> Val {
         let ty = self.ty(a);
-        if mask.len() == ty.lanes as usize && mask.iter().enumerate().all(|(i, &m)| m as usize == i) {
+        if mask.len() == ty.lanes as usize && mask.iter().enumerate().all(|(i, &m)| m as usize == i)
+        {
             return a;
         }
         let lanes = mask.len() as u32;

@@ -59,9 +59,7 @@ pub(crate) fn run(p: &mut Program, cx: &PassCx<'_>) -> Result<Changed, Vec<Diagn
     }
     s.spread();
     for (&n, plan) in &p.mma {
-        if let TileOp::Mma { a, b, .. } | TileOp::MmaScaled { a, b, .. } =
-            &f.insts[n as usize].op
-        {
+        if let TileOp::Mma { a, b, .. } | TileOp::MmaScaled { a, b, .. } = &f.insts[n as usize].op {
             for (v, l) in [(*a, &plan.a), (*b, &plan.b)] {
                 if !is_narrow(l) {
                     s.seed(v, l.clone());
@@ -197,7 +195,10 @@ impl State<'_> {
                 self.equal(&[*lhs, *rhs]);
                 let shape = f.ty(results[0]).shape();
                 if let Some(l) = self.get(*lhs) {
-                    self.seed(results[0], Rc::new(grown(&l.with_unit_axis(shape.len() - 1), shape)));
+                    self.seed(
+                        results[0],
+                        Rc::new(grown(&l.with_unit_axis(shape.len() - 1), shape)),
+                    );
                 }
                 if let Some(l) = self.get(results[0]) {
                     let l = Rc::new(without_last(&l));
@@ -340,11 +341,8 @@ fn sliced(l: &Layout, from: &[usize], starts: &[usize], shape: &[usize]) -> Opti
     }
     let cut = |v: u64| -> u64 {
         let c = l.unpack(v);
-        let c: Vec<usize> = c
-            .iter()
-            .zip(target.axis_bits())
-            .map(|(c, bits)| c & ((1usize << bits) - 1))
-            .collect();
+        let c: Vec<usize> =
+            c.iter().zip(target.axis_bits()).map(|(c, bits)| c & ((1usize << bits) - 1)).collect();
         target.pack(&c)
     };
     let keep = |v: &u64| *v == 0 || cut(*v) != 0;

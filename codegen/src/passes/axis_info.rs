@@ -135,7 +135,8 @@ impl Analysis<'_> {
             match coord {
                 Coord::Span(origin) => {
                     let extent = shape.get(axis).copied().unwrap_or(1) as i64;
-                    if *bound != Bound::Inside && self.span(access.view, axis, *origin, extent, bound)
+                    if *bound != Bound::Inside
+                        && self.span(access.view, axis, *origin, extent, bound)
                     {
                         self.info.inside.insert((inst, axis));
                     }
@@ -158,7 +159,8 @@ impl Analysis<'_> {
         let origin = self.linear(origin, DEPTH);
         self.at_least_zero(&origin, DEPTH)
             && limits.iter().all(|limit| {
-                let room = limit.plus(&origin, -1).and_then(|r| r.plus(&Linear::constant(extent), -1));
+                let room =
+                    limit.plus(&origin, -1).and_then(|r| r.plus(&Linear::constant(extent), -1));
                 room.is_some_and(|r| self.at_least_zero(&r, DEPTH))
             })
     }
@@ -395,9 +397,11 @@ impl Analysis<'_> {
                 matches!(self.f.ty(*x).elem(), tilewright_abi::DType::I64)
                     && self.at_least_zero(&self.linear(*x, DEPTH), DEPTH)
             }
-            Some(TileOp::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, lhs, rhs }) => {
-                self.f.ty(v).elem() == tilewright_abi::DType::I64 && next(lhs) && next(rhs)
-            }
+            Some(TileOp::Binary {
+                op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min,
+                lhs,
+                rhs,
+            }) => self.f.ty(v).elem() == tilewright_abi::DType::I64 && next(lhs) && next(rhs),
             Some(TileOp::Binary { op: BinaryOp::Max, lhs, rhs }) => next(lhs) || next(rhs),
             Some(TileOp::Cast { x, to, .. }) => {
                 let from = self.f.ty(*x).elem();

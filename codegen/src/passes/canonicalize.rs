@@ -67,7 +67,9 @@ fn same(f: &Func, o: &TileOp) -> Option<Value> {
             None if on_true == on_false => Some(*on_true),
             None => None,
         },
-        TileOp::Binary { op, lhs, rhs } if *f.ty(*lhs) == tilewright_ir::Type::Scalar(DType::I64) => {
+        TileOp::Binary { op, lhs, rhs }
+            if *f.ty(*lhs) == tilewright_ir::Type::Scalar(DType::I64) =>
+        {
             match (op, constant(f, *lhs), constant(f, *rhs)) {
                 (BinaryOp::Add | BinaryOp::Sub, _, Some(0))
                 | (BinaryOp::Mul | BinaryOp::Div, _, Some(1)) => Some(*lhs),

@@ -49,8 +49,7 @@ fn region(f: &mut Func, r: RegionId, home: &mut [Option<RegionId>], changed: &mu
             let (mut kept, mut moved) = (Vec::new(), Vec::new());
             for j in list {
                 let inst = f.inst(j);
-                let invariant =
-                    inst.op.operands().iter().all(|v| home[v.index()] != Some(inner));
+                let invariant = inst.op.operands().iter().all(|v| home[v.index()] != Some(inner));
                 if invariant && is_pure(&inst.op) && is_light(f, &inst.results) {
                     for v in &inst.results {
                         home[v.index()] = Some(r);

@@ -13,9 +13,7 @@ use crate::pass::{Changed, PassCx, Program};
 use crate::target::{MmaForm, TargetDesc};
 use std::rc::Rc;
 use tilewright_abi::Kind;
-use tilewright_ir::{
-    BinaryOp, Diagnostic, Dim, Func, Layout, TileOp, Value, bits_for,
-};
+use tilewright_ir::{BinaryOp, Diagnostic, Dim, Func, Layout, TileOp, Value, bits_for};
 
 /// How the lanes are used; see the lowering of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +196,7 @@ fn partial_sums(f: &Func, a: Value, b: Value) -> u32 {
         _ => return 0,
     };
     let pair = 2 * magnitude(f, unsigned, 0) * magnitude(f, signed, 0);
-    if pair == 0 { 0 } else { (32767 / pair) as u32 }
+    32767u64.checked_div(pair).unwrap_or(0) as u32
 }
 
 /// The largest absolute value that an integer tile can hold, by looking at how it was made.

@@ -5,7 +5,7 @@ use tilewright_abi::DType::{self, *};
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-const LIMITS: Limits = Limits { tile_bytes: 1 << 18, tile_vectors: 1 << 14 };
+const LIMITS: Limits = Limits { tile_bytes: 1 << 18, product_vectors: 1 << 16 };
 
 const fn row(a: DType, b: DType, acc: DType, k_group: u32, form: MmaForm) -> MmaShape {
     MmaShape { a, b, acc, k_group, form }
@@ -49,19 +49,74 @@ const CPUID_V4: &[&str] = &[
     "avx512dq", "avx512vl",
 ];
 const CPUID_V4_BF16: &[&str] = &[
-    "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd",
-    "avx512dq", "avx512vl", "avx512vnni", "avx512bf16",
+    "avx2",
+    "bmi1",
+    "bmi2",
+    "f16c",
+    "fma",
+    "lzcnt",
+    "movbe",
+    "avx512f",
+    "avx512bw",
+    "avx512cd",
+    "avx512dq",
+    "avx512vl",
+    "avx512vnni",
+    "avx512bf16",
 ];
 const CPUID_ZNVER4: &[&str] = &[
-    "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd",
-    "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512vbmi", "avx512vbmi2", "avx512ifma",
-    "avx512bitalg", "avx512vpopcntdq", "gfni", "vaes", "vpclmulqdq", "sha",
+    "avx2",
+    "bmi1",
+    "bmi2",
+    "f16c",
+    "fma",
+    "lzcnt",
+    "movbe",
+    "avx512f",
+    "avx512bw",
+    "avx512cd",
+    "avx512dq",
+    "avx512vl",
+    "avx512vnni",
+    "avx512bf16",
+    "avx512vbmi",
+    "avx512vbmi2",
+    "avx512ifma",
+    "avx512bitalg",
+    "avx512vpopcntdq",
+    "gfni",
+    "vaes",
+    "vpclmulqdq",
+    "sha",
 ];
 const CPUID_SPR: &[&str] = &[
-    "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd",
-    "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512vbmi", "avx512vbmi2", "avx512ifma",
-    "avx512bitalg", "avx512vpopcntdq", "gfni", "vaes", "vpclmulqdq", "avxvnni", "avx512fp16",
-    "amx-tile", "amx-int8", "amx-bf16",
+    "avx2",
+    "bmi1",
+    "bmi2",
+    "f16c",
+    "fma",
+    "lzcnt",
+    "movbe",
+    "avx512f",
+    "avx512bw",
+    "avx512cd",
+    "avx512dq",
+    "avx512vl",
+    "avx512vnni",
+    "avx512bf16",
+    "avx512vbmi",
+    "avx512vbmi2",
+    "avx512ifma",
+    "avx512bitalg",
+    "avx512vpopcntdq",
+    "gfni",
+    "vaes",
+    "vpclmulqdq",
+    "avxvnni",
+    "avx512fp16",
+    "amx-tile",
+    "amx-int8",
+    "amx-bf16",
 ];
 
 const RATES_256: Rates = Rates { fma_f32: 16.0, fma_bf16: 12.0, dot_i8: 32.0, l1_bytes: 64.0 };

@@ -50,8 +50,8 @@ pub struct MmaShape {
 pub struct Limits {
     /// Bytes of one tile. A larger tile would not fit the stack a kernel may use.
     pub tile_bytes: usize,
-    /// Vector operations one tile operation may unroll to.
-    pub tile_vectors: usize,
+    /// Vector multiply-adds one product may unroll to.
+    pub product_vectors: usize,
 }
 
 /// Throughputs of one core for the cost model, in operations a cycle; typical, not measured.

@@ -6,13 +6,8 @@ mod desc;
 pub use desc::{Family, Limits, LlvmTarget, MmaForm, MmaShape, Rates, TargetDesc};
 
 /// Every target, in the order in which messages list them.
-pub const ALL: &[&TargetDesc] = &[
-    &cpu::X86_64_V3,
-    &cpu::X86_64_V4,
-    &cpu::X86_64_V4_BF16,
-    &cpu::ZNVER4,
-    &cpu::SAPPHIRERAPIDS,
-];
+pub const ALL: &[&TargetDesc] =
+    &[&cpu::X86_64_V3, &cpu::X86_64_V4, &cpu::X86_64_V4_BF16, &cpu::ZNVER4, &cpu::SAPPHIRERAPIDS];
 
 /// The target of this id.
 pub fn find(id: &str) -> Option<&'static TargetDesc> {

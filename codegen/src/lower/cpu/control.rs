@@ -54,20 +54,21 @@ impl Cx<'_> {
                 Type::View(v) => {
                     let base = self.b.load(at, Ty::scalar(Elem::Ptr), 8);
                     let rank = v.rank as i64;
-                    let words = |cx: &mut Self, first: i64, fact: &dyn Fn(&Fact, usize) -> Option<u64>| {
-                        (0..v.rank)
-                            .map(|axis| {
-                                let known = f.assumes.iter().filter(|a| a.param == n);
-                                match known.filter_map(|a| fact(&a.fact, axis)).next() {
-                                    Some(c) => cx.b.i64(c as i64),
-                                    None => {
-                                        let p = cx.b.gep_imm(args, (first + axis as i64) * 8);
-                                        cx.b.load(p, I64, 8)
+                    let words =
+                        |cx: &mut Self, first: i64, fact: &dyn Fn(&Fact, usize) -> Option<u64>| {
+                            (0..v.rank)
+                                .map(|axis| {
+                                    let known = f.assumes.iter().filter(|a| a.param == n);
+                                    match known.filter_map(|a| fact(&a.fact, axis)).next() {
+                                        Some(c) => cx.b.i64(c as i64),
+                                        None => {
+                                            let p = cx.b.gep_imm(args, (first + axis as i64) * 8);
+                                            cx.b.load(p, I64, 8)
+                                        }
                                     }
-                                }
-                            })
-                            .collect::<Vec<_>>()
-                    };
+                                })
+                                .collect::<Vec<_>>()
+                        };
                     let dims = words(self, word + 1, &|fact, axis| match fact {
                         Fact::DimEquals(a, n) if *a == axis => Some(*n),
                         _ => None,
@@ -99,7 +100,7 @@ impl Cx<'_> {
     }
 
     /// The memory form of a register.
-    pub(super) fn to_memory(&mut self, v: Val, d: DType) -> Val {
+    pub(super) fn memory_form(&mut self, v: Val, d: DType) -> Val {
         if d == DType::Bool { self.b.cast(CastOp::ZExt, v, Elem::I8) } else { v }
     }
 
@@ -173,12 +174,7 @@ impl Cx<'_> {
     }
 
     /// Adds the back edge: the values yielded by `region`, in the layouts of `params`.
-    fn back_edge(
-        &mut self,
-        params: &[Value],
-        region: RegionId,
-        phis: &[Vec<Val>],
-    ) -> Result<()> {
+    fn back_edge(&mut self, params: &[Value], region: RegionId, phis: &[Vec<Val>]) -> Result<()> {
         let f = self.f;
         let mut next = Vec::new();
         for (&p, &v) in params.iter().zip(f.yields(region)) {
@@ -194,7 +190,12 @@ impl Cx<'_> {
     }
 
     /// Binds results to the values of region parameters, converting where their layouts differ.
-    fn results_from(&mut self, results: &[Value], params: &[Value], regs: &[Vec<Val>]) -> Result<()> {
+    fn results_from(
+        &mut self,
+        results: &[Value],
+        params: &[Value],
+        regs: &[Vec<Val>],
+    ) -> Result<()> {
         for ((&result, &param), regs) in results.iter().zip(params).zip(regs) {
             self.unflatten(param, regs)?;
             match self.env.get(param.index()) {

@@ -204,7 +204,8 @@ fn exchange(b: &mut Builder, t: &Tile, layout: &Rc<Layout>, elem: Elem) -> Optio
     let mut lane = t.layout.bases(Dim::Lane).to_vec();
     let mut register = t.layout.bases(Dim::Register).to_vec();
     let distinct = |l: &[u64]| l.iter().enumerate().all(|(i, v)| *v != 0 && !l[..i].contains(v));
-    if wanted.len() != lane.len() || !distinct(&wanted) || !distinct(&lane) || !distinct(&register) {
+    if wanted.len() != lane.len() || !distinct(&wanted) || !distinct(&lane) || !distinct(&register)
+    {
         return None;
     }
     let missing: Vec<u64> = wanted.iter().copied().filter(|w| !lane.contains(w)).collect();

@@ -308,7 +308,7 @@ impl Cx<'_> {
             let bad = self.b.not(inside);
             self.b.rare_br(bad, rare, join);
             self.b.switch_to(rare);
-            let value = self.to_memory(other, dtype);
+            let value = self.memory_form(other, dtype);
             let value = self.b.bits_as(value, Elem::int_of(bytes * 8));
             let n = self.b.i64(count as i64);
             self.b.call_effect(helpers::fill(bytes), &[buffer, n, value], None);
@@ -407,7 +407,7 @@ impl Cx<'_> {
         }
         let spare = self.b.alloca(shape[last] as u64 * u64::from(bytes));
         if let Some(other) = other {
-            let value = self.to_memory(other, dtype);
+            let value = self.memory_form(other, dtype);
             let value = self.b.bits_as(value, Elem::int_of(bytes * 8));
             let n = self.b.i64(shape[last] as i64);
             self.b.in_entry(|b| {
@@ -456,7 +456,7 @@ impl Cx<'_> {
             let ptr = match a.inside {
                 Some(inside) => {
                     let spare = self.b.alloca(8);
-                    let value = self.to_memory(other, dtype);
+                    let value = self.memory_form(other, dtype);
                     self.b.store(value, spare, elem.bytes());
                     self.b.select(inside, a.start, spare)
                 }
@@ -532,11 +532,9 @@ impl Cx<'_> {
                 None => {
                     let mut list: Vec<Option<Lane>> = Vec::with_capacity(lanes);
                     for &start in &starts {
-                        if !loaded.contains_key(&start) {
-                            let c = self.load_chunk(place, layout, shape, elem, start, chunk);
-                            loaded.insert(start, c);
-                        }
-                        let have = loaded.get(&start).map_or(&[][..], |c| c);
+                        let have = loaded.entry(start).or_insert_with(|| {
+                            self.load_chunk(place, layout, shape, elem, start, chunk)
+                        });
                         list.extend((0..chunk).map(|i| have.get(i).copied()));
                     }
                     assemble(&mut self.b, elem, &list)
@@ -622,7 +620,7 @@ impl Cx<'_> {
                 None => a.start,
             };
             let v = self.scalar(value)?;
-            let v = self.to_memory(v, dtype);
+            let v = self.memory_form(v, dtype);
             self.b.store(v, ptr, elem.bytes());
             return Ok(());
         }
@@ -779,16 +777,16 @@ impl Cx<'_> {
         let dtype = self.dtype(access.view);
         let elem = memory_elem(dtype);
         let lanes = layout.size(Dim::Lane) as u32;
-        let other = self.to_memory(other, dtype);
+        let other = self.memory_form(other, dtype);
         let other = self.b.splat(other, lanes);
         let ty = Ty::vector(elem, lanes);
         let places = self.addresses(access, shape, layout)?;
         let name = format!("llvm.masked.gather.{}.v{lanes}p0", ty.suffix());
         let mut regs = Vec::new();
         for place in places {
-            regs.push(place.map(|(ptrs, mask)| {
-                self.b.call(name.clone(), &[ptrs, mask, other], ty)
-            }));
+            regs.push(
+                place.map(|(ptrs, mask)| self.b.call(name.clone(), &[ptrs, mask, other], ty)),
+            );
         }
         let t = Tile { layout: layout.clone(), shape: shape.to_vec(), regs };
         let t = if dtype == DType::Bool { self.bools(&t) } else { t };
@@ -804,7 +802,7 @@ impl Cx<'_> {
         let name = format!("llvm.masked.scatter.{}.v{lanes}p0", ty.suffix());
         for (place, reg) in places.into_iter().zip(&t.regs) {
             let (Some((ptrs, mask)), Some(v)) = (place, reg) else { continue };
-            let v = self.to_memory(*v, dtype);
+            let v = self.memory_form(*v, dtype);
             self.b.call_effect(name.clone(), &[v, ptrs, mask], None);
         }
         Ok(())

@@ -14,6 +14,7 @@ use super::{Cx, Result, Tile, cast};
 use crate::lir::{BinOp, Builder, Elem, Ty, Val};
 use crate::passes::select_mma::{MmaKind, MmaPlan};
 use crate::target::MmaForm;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use tilewright_abi::{DType, Kind};
@@ -319,7 +320,8 @@ impl Cx<'_> {
         let mut corrected: BTreeSet<(bool, u64, usize)> = BTreeSet::new();
         let steps = (0..extent).step_by(plan.k_step());
         let blocks = self.blocks(&mut sums);
-        for (block, k) in blocks.into_iter().flat_map(|b| steps.clone().map(move |k| (b.clone(), k)))
+        for (block, k) in
+            blocks.into_iter().flat_map(|b| steps.clone().map(move |k| (b.clone(), k)))
         {
             let mut wides: BTreeMap<u64, Prepared> = BTreeMap::new();
             let mut narrows: BTreeMap<u64, Prepared> = BTreeMap::new();
@@ -451,9 +453,8 @@ impl Cx<'_> {
             }
         }
         let mut corrected: BTreeSet<(bool, usize, usize)> = BTreeSet::new();
-        for ((ms, ns), k) in blocks
-            .into_iter()
-            .flat_map(|b| (0..depth).step_by(span).map(move |k| (b.clone(), k)))
+        for ((ms, ns), k) in
+            blocks.into_iter().flat_map(|b| (0..depth).step_by(span).map(move |k| (b.clone(), k)))
         {
             let mut narrows: BTreeMap<usize, Prepared> = BTreeMap::new();
             let mut last = None;
@@ -466,20 +467,20 @@ impl Cx<'_> {
                     self.correct(&mut column_sums, n as u64, zero, v, true);
                 }
                 for m in ms.clone() {
-                    if !narrows.contains_key(&m) {
-                        let Some(&v) = a_regs.get(&ta.layout.pack(&[m, k])) else {
-                            return self.bug("an operand register is missing");
-                        };
-                        let p = step.prepare(&mut self.b, v, false);
-                        if step.shifts_wide() && corrected.insert((false, m, k)) {
-                            self.correct(&mut row_sums, m as u64, zero, v, false);
+                    let narrow = match narrows.entry(m) {
+                        Entry::Occupied(e) => e.into_mut(),
+                        Entry::Vacant(e) => {
+                            let Some(&v) = a_regs.get(&ta.layout.pack(&[m, k])) else {
+                                return self.bug("an operand register is missing");
+                            };
+                            if step.shifts_wide() && corrected.insert((false, m, k)) {
+                                self.correct(&mut row_sums, m as u64, zero, v, false);
+                            }
+                            e.insert(step.prepare(&mut self.b, v, false))
                         }
-                        narrows.insert(m, p);
-                    }
+                    };
                     let sum = sums.entry((m, n)).or_insert(Acc { sum: zero, partial: None });
-                    if let Some(narrow) = narrows.get(&m) {
-                        step.add(&mut self.b, sum, &wide, narrow);
-                    }
+                    step.add(&mut self.b, sum, &wide, narrow);
                     last = Some(sum.sum);
                 }
             }

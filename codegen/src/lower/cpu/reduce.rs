@@ -310,10 +310,8 @@ fn chooses_first(
     let mut wins = compare(b, op, d, x.0, y.0);
     let mut ties = compare(b, CompareOp::Eq, d, x.0, y.0);
     if d.is_float() {
-        let (xn, yn) = (
-            compare(b, CompareOp::Ne, d, x.0, x.0),
-            compare(b, CompareOp::Ne, d, y.0, y.0),
-        );
+        let (xn, yn) =
+            (compare(b, CompareOp::Ne, d, x.0, x.0), compare(b, CompareOp::Ne, d, y.0, y.0));
         let y_number = b.not(yn);
         let nan_wins = b.bin(BinOp::And, xn, y_number);
         let both = b.bin(BinOp::And, xn, yn);

@@ -100,9 +100,7 @@ impl Cx<'_> {
 
     pub(super) fn slice(&mut self, x: Value, starts: &[usize], result: Value) -> Result<()> {
         let t = self.tile(x)?;
-        self.rearrange(&[t], result, &|c| {
-            (0, c.iter().zip(starts).map(|(c, s)| c + s).collect())
-        })
+        self.rearrange(&[t], result, &|c| (0, c.iter().zip(starts).map(|(c, s)| c + s).collect()))
     }
 
     pub(super) fn join(&mut self, lhs: Value, rhs: Value, result: Value) -> Result<()> {

@@ -43,7 +43,7 @@ impl Cx<'_> {
                     return self.bug("an element is missing");
                 };
                 let (v, k) = (self.b.extract(v, l), self.b.extract(k, l));
-                let v = self.to_memory(v, d);
+                let v = self.memory_form(v, d);
                 self.put(originals, i, v);
                 self.put(k0, i, k);
                 let at = self.b.konst(Ty::scalar(Elem::I32), i as u64);

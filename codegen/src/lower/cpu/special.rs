@@ -6,12 +6,7 @@ use tilewright_ir::{Dim, Value};
 
 impl Cx<'_> {
     /// `Philox`: first word of Philox4x32-10.
-    pub(super) fn philox(
-        &mut self,
-        key: Value,
-        counter: &[Value; 4],
-        result: Value,
-    ) -> Result<()> {
+    pub(super) fn philox(&mut self, key: Value, counter: &[Value; 4], result: Value) -> Result<()> {
         let key = self.scalar(key)?;
         let k0 = self.b.cast(CastOp::Trunc, key, Elem::I32);
         let high = self.b.bin_imm(BinOp::LShr, key, 32);
