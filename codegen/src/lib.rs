@@ -14,6 +14,7 @@ mod pipeline;
 pub mod target;
 
 pub use codes::explain;
+pub use lower::{Support, support_table};
 pub use pass::{Dump, Options, Output, Stage, Timing, pass_names};
 
 use target::TargetDesc;

@@ -17,6 +17,7 @@ mod math;
 mod memory;
 mod microkernel;
 mod reduce;
+mod scatter;
 mod shape;
 mod sort;
 mod special;
@@ -92,7 +93,6 @@ pub(crate) fn lower(
         program_id: Vec::new(),
         inst: Inst(0),
     };
-    cx.check_sizes()?;
     cx.function()?;
     let mut module = Module { funcs: vec![cx.b.func], texts: Vec::new() };
     add_helpers(&mut module);
@@ -115,43 +115,6 @@ fn add_helpers(m: &mut Module) {
 impl<'a> Cx<'a> {
     fn fail<T>(&self, code: &'static str, message: impl Into<String>) -> Result<T> {
         Err(Diagnostic::new(code, message).at(&self.f.inst(self.inst).span))
-    }
-
-    /// Refuses what would unroll without measure.
-    fn check_sizes(&mut self) -> Result<()> {
-        let f = self.f;
-        let limits = self.target.limits;
-        for &i in f.regions.iter().flat_map(|r| &r.insts) {
-            self.inst = i;
-            let inst = f.inst(i);
-            for &v in &inst.results {
-                let ty = f.ty(v);
-                let elements: usize = ty.shape().iter().product();
-                let bytes = ty.elem().bytes_for(elements);
-                if !ty.shape().is_empty() && bytes > limits.tile_bytes {
-                    let text = format!(
-                        "tile of {bytes} bytes exceeds the limit of {} bytes on `{}`",
-                        limits.tile_bytes, self.target.id
-                    );
-                    let d = Diagnostic::new("P0003", text).at(&inst.span);
-                    return Err(d.help("use smaller blocks and a loop over them"));
-                }
-            }
-            if let TileOp::Mma { a, b, .. } | TileOp::MmaScaled { a, b, .. } = &inst.op {
-                let (sa, sb) = (f.ty(*a).shape(), f.ty(*b).shape());
-                let steps = sa.iter().product::<usize>() * sb.get(1).copied().unwrap_or(1);
-                let vectors = steps / (self.target.vector_bytes as usize / 4).max(1);
-                if vectors > limits.product_vectors {
-                    let text = format!(
-                        "product unrolls to {vectors} instructions, more than {} on `{}`",
-                        limits.product_vectors, self.target.id
-                    );
-                    let d = Diagnostic::new("P0003", text).at(&inst.span);
-                    return Err(d.help("use smaller blocks and a loop over them"));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// A fault of this compiler, told as one.
