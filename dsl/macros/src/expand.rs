@@ -6,6 +6,7 @@
 
 use crate::carry::{Carried, Touch, Variables, bindings, bindings_of};
 use crate::diag::Refusal;
+use crate::look::{bare, has_let, is_assignment, is_host_iterator, leaves, repeat, value_span};
 use crate::parse::macro_name;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -14,8 +15,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Arm, BinOp, Block, Error, Expr, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprLit,
-    ExprWhile, Item, Lit, Local, Macro, Stmt, Token, Type, parse_quote, parse_quote_spanned,
+    Arm, BinOp, Block, Error, Expr, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprWhile, Item,
+    Local, Macro, Token, Type, parse_quote, parse_quote_spanned,
 };
 
 /// Rewrites `block`, the body of a kernel with these parameters; gives what is refused.
@@ -267,111 +268,6 @@ fn logic(name: &str, left: &Expr, right: &Expr, span: Span) -> Expr {
     })
 }
 
-/// Where messages about the value of a branch point: its last expression, else the block.
-fn value_span(block: &Block) -> Span {
-    match block.stmts.last() {
-        Some(Stmt::Expr(e, None)) => e.span(),
-        _ => block.brace_token.span.open(),
-    }
-}
-
-/// `expr` without the parentheses that the emitted call makes superfluous.
-fn bare(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Paren(p) => bare(&p.expr),
-        other => other,
-    }
-}
-
-/// Whether `expr` may leave the loop or function it is part of.
-fn leaves(expr: &Expr) -> bool {
-    struct Finder(bool);
-    impl<'a> Visit<'a> for Finder {
-        fn visit_expr(&mut self, e: &'a Expr) {
-            match e {
-                Expr::Try(_) | Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => {
-                    self.0 = true
-                }
-                Expr::Closure(_) => {}
-                other => visit::visit_expr(self, other),
-            }
-        }
-    }
-    let mut finder = Finder(false);
-    finder.visit_expr(expr);
-    finder.0
-}
-
-fn is_assignment(op: &BinOp) -> bool {
-    use BinOp::*;
-    matches!(
-        op,
-        AddAssign(_)
-            | SubAssign(_)
-            | MulAssign(_)
-            | DivAssign(_)
-            | RemAssign(_)
-            | BitXorAssign(_)
-            | BitAndAssign(_)
-            | BitOrAssign(_)
-            | ShlAssign(_)
-            | ShrAssign(_)
-    )
-}
-
-fn has_let(cond: &Expr) -> bool {
-    match cond {
-        Expr::Let(_) => true,
-        Expr::Binary(b) => has_let(&b.left) || has_let(&b.right),
-        Expr::Paren(p) => has_let(&p.expr),
-        _ => false,
-    }
-}
-
-/// Methods that give host iterators.
-const ITERATORS: &[&str] = &[
-    "bytes",
-    "chain",
-    "chars",
-    "chunks",
-    "chunks_exact",
-    "cloned",
-    "copied",
-    "drain",
-    "enumerate",
-    "filter",
-    "filter_map",
-    "flat_map",
-    "into_iter",
-    "iter",
-    "iter_mut",
-    "keys",
-    "lines",
-    "map",
-    "rev",
-    "skip",
-    "split",
-    "step_by",
-    "take",
-    "values",
-    "windows",
-    "zip",
-];
-
-/// Whether a `for` over `expr` is a host loop by its look, and can be left as it is.
-fn is_host_iterator(expr: &Expr) -> bool {
-    let is_number = |e: &Expr| matches!(e, Expr::Lit(ExprLit { lit: Lit::Int(_), .. }));
-    match expr {
-        Expr::Reference(_) | Expr::Array(_) => true,
-        Expr::Paren(p) => is_host_iterator(&p.expr),
-        Expr::Range(r) => {
-            r.start.as_deref().is_some_and(is_number) || r.end.as_deref().is_some_and(is_number)
-        }
-        Expr::MethodCall(m) => ITERATORS.iter().any(|name| m.method == name),
-        _ => false,
-    }
-}
-
 impl VisitMut for Expander {
     fn visit_expr_mut(&mut self, e: &mut Expr) {
         match e {
@@ -498,11 +394,4 @@ impl VisitMut for Expander {
     /// Items inside a kernel are not part of it, and types hold no kernel code.
     fn visit_item_mut(&mut self, _: &mut Item) {}
     fn visit_type_mut(&mut self, _: &mut Type) {}
-}
-
-/// `value; count` of `vec![value; count]`.
-fn repeat(input: syn::parse::ParseStream<'_>) -> syn::Result<(Expr, Expr)> {
-    let value = input.parse()?;
-    input.parse::<Token![;]>()?;
-    Ok((value, input.parse()?))
 }

@@ -12,6 +12,7 @@ mod carry;
 mod derive;
 mod diag;
 mod expand;
+mod look;
 mod parse;
 mod signature;
 
@@ -24,6 +25,15 @@ use proc_macro::TokenStream;
 /// Host or kernel is decided by type: `for k in range(0, n, 16)` and `if a < b` with a `Scalar` run
 /// in the kernel; `for i in 0..4` and `if variant.bias` run while staging. Functions without such
 /// control flow need no `#[kernel]`, but with it their messages show the source line.
+///
+/// What to know:
+/// - Both branches of a kernel `if` are staged, and the body of a kernel loop twice. Side effects on
+///   host values there (in a `Cell`, say) happen as often, whatever the kernel does.
+/// - Both sides of `&&` and `||` on kernel values are computed.
+/// - `match`, `if let`, `while let` and `loop` are always of the host.
+/// - A value that an `if` moves in both branches is moved twice, as far as rustc can see, even if the
+///   condition is a host value: `match flag { true => …, false => … }` does not have that.
+/// - A variable that an `if` or loop assigns is declared with a value.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     match signature::kernel(arguments.into(), item.clone().into()) {
