@@ -61,7 +61,8 @@ fn function(out: &mut String, f: &Func) {
         f.params.iter().enumerate().map(|(i, t)| format!("{t} %a{i}")).collect();
     let ret = f.ret.map_or("void".to_string(), |t| t.to_string());
     let (linkage, group) = if f.exported { ("", "#0") } else { ("internal ", "#1") };
-    let _ = writeln!(out, "define {linkage}{ret} @{}({}) {group} {{", f.name, params.join(", "));
+    let (name, params) = (symbol(&f.name), params.join(", "));
+    let _ = writeln!(out, "define {linkage}{ret} @{name}({params}) {group} {{");
     for (i, block) in f.blocks.iter().enumerate() {
         let _ = writeln!(out, "b{i}:");
         for &v in &block.insts {
@@ -92,6 +93,20 @@ fn function(out: &mut String, f: &Func) {
         }
     }
     let _ = writeln!(out, "}}");
+}
+
+/// A name as LLVM reads it: quoted unless it is plain.
+fn symbol(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
+    if name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        return name.to_string();
+    }
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{:02X}", u32::from(c)),
+        c if c.is_ascii_control() => format!("\\{:02X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", name.chars().map(escape).collect::<String>())
 }
 
 /// An element constant.

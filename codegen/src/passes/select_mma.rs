@@ -12,7 +12,7 @@
 use crate::pass::{Changed, PassCx, Program};
 use crate::target::{MmaForm, TargetDesc};
 use std::rc::Rc;
-use tilewright_abi::Kind;
+use tilewright_abi::{DType, Kind};
 use tilewright_ir::{BinaryOp, Diagnostic, Dim, Func, Layout, TileOp, Value, bits_for};
 
 /// How the lanes are used; see the lowering of products.
@@ -54,6 +54,7 @@ impl MmaPlan {
 /// The pass.
 pub(crate) fn run(p: &mut Program, cx: &PassCx<'_>) -> Result<Changed, Vec<Diagnostic>> {
     let mut plans = Vec::new();
+    unwiden(&mut p.func, cx.target);
     for i in p.func.regions.iter().flat_map(|r| &r.insts) {
         let (a, b, acc, scaled) = match &p.func.inst(*i).op {
             TileOp::Mma { a, b, acc } => (*a, *b, *acc, false),
@@ -65,6 +66,30 @@ pub(crate) fn run(p: &mut Program, cx: &PassCx<'_>) -> Result<Changed, Vec<Diagn
     let changed = !plans.is_empty();
     p.mma.extend(plans);
     Ok(Changed(changed))
+}
+
+/// A product of bf16 operands widened to f32 is the product of the bf16 operands: where the target
+/// multiplies pairs in f32 arithmetic, the result is the same and takes fewer instructions.
+fn unwiden(f: &mut Func, target: &TargetDesc) {
+    let row = target.mma_row(DType::BF16, DType::BF16, DType::F32);
+    if row.is_none_or(|r| r.form != MmaForm::PairFma) {
+        return;
+    }
+    let narrow = |f: &Func, v: Value| match &f.inst(f.def_inst(v)?).op {
+        TileOp::Cast { x, to: DType::F32, .. } if f.ty(*x).elem() == DType::BF16 => Some(*x),
+        _ => None,
+    };
+    for n in 0..f.insts.len() {
+        let TileOp::Mma { a, b, acc } = f.insts[n].op else { continue };
+        let (m, k, n) = (f.ty(a).shape()[0], f.ty(b).shape()[0], f.ty(b).shape()[1]);
+        // Halves of pairs need registers beside the sums: two for each vector of columns.
+        let columns = n.div_ceil(target.vector_bytes as usize / 4);
+        let fits = m * columns + 2 * columns + 3 <= target.vector_regs as usize;
+        let even = k.is_multiple_of(2) && fits;
+        if let (Some(a), Some(b), true) = (narrow(f, a), narrow(f, b), even) {
+            f.insts[n].op = TileOp::Mma { a, b, acc };
+        }
+    }
 }
 
 fn plan(f: &Func, target: &TargetDesc, [a, b, acc]: [Value; 3], scaled: bool) -> MmaPlan {
