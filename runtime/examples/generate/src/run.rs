@@ -99,7 +99,10 @@ fn load(cli: &Cli, file: &Arc<ModelFile>) -> Result<Model> {
 
 /// The CPU with the embedded kernels; 0 threads is one for each core.
 pub fn runtime(threads: usize) -> Result<Runtime> {
-    Ok(Runtime::builder().cpu_threads(threads).pack(&[]).build()?)
+    let builder = Runtime::builder().cpu_threads(threads);
+    #[cfg(feature = "pack")]
+    let builder = builder.embedded_pack();
+    Ok(builder.build()?)
 }
 
 fn answer(

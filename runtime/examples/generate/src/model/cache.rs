@@ -1,6 +1,6 @@
 //! The paged key-value cache of a session, and the tables that say which pages are whose.
 
-use tilewright::{DType, Runtime, Tensor};
+use tilewright::{Args, DType, Runtime, Tensor};
 
 use crate::config::LlamaConfig;
 use crate::error::Result;
@@ -8,13 +8,25 @@ use crate::error::Result;
 /// Tokens in a page.
 pub(super) const PAGE_SIZE: usize = 64;
 
+/// Head widths whose keys are kept transposed, so that products with queries need no shuffles.
+const TRANSPOSED_DIMS: &[usize] = &[64, 128];
+
 /// Keys and values of one layer.
 #[derive(Clone, Debug)]
 pub(super) struct LayerCache {
-    /// `[num_pages, num_kv_heads, head_dim, PAGE_SIZE]`: neighbouring keys are neighbours in memory.
-    pub(super) k: Tensor,
+    /// `[num_pages, num_kv_heads, head_dim, PAGE_SIZE]` where keys are transposed, else as `v`.
+    k: Tensor,
     /// `[num_pages, PAGE_SIZE, num_kv_heads, head_dim]`
-    pub(super) v: Tensor,
+    v: Tensor,
+    transposed: bool,
+}
+
+impl LayerCache {
+    /// Adds the cache to the operands of an op.
+    pub(super) fn bind(&self, args: Args) -> Args {
+        let k = if self.transposed { "kt_cache" } else { "k_cache" };
+        args.tensor(k, &self.k).tensor("v_cache", &self.v)
+    }
 }
 
 /// Which page holds what of which sequence, on the host.
@@ -104,12 +116,13 @@ pub(super) fn layer_caches(
     num_pages: usize,
 ) -> Result<Vec<LayerCache>> {
     let (heads, dim) = (config.num_kv_heads, config.head_dim);
+    let transposed = TRANSPOSED_DIMS.contains(&dim);
+    let rows = [num_pages, PAGE_SIZE, heads, dim];
+    let keys = if transposed { [num_pages, heads, dim, PAGE_SIZE] } else { rows };
     (0..config.num_layers)
         .map(|_| {
-            Ok(LayerCache {
-                k: Tensor::zeros(rt, dtype, &[num_pages, heads, dim, PAGE_SIZE])?,
-                v: Tensor::zeros(rt, dtype, &[num_pages, PAGE_SIZE, heads, dim])?,
-            })
+            let (k, v) = (Tensor::zeros(rt, dtype, &keys)?, Tensor::zeros(rt, dtype, &rows)?);
+            Ok(LayerCache { k, v, transposed })
         })
         .collect()
 }

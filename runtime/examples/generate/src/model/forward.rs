@@ -96,9 +96,10 @@ fn push_attention(
     let rope = rope.tensor("q", &q).tensor("k", &k).tensor("q_out", &q).tensor("k_out", &k);
     rec.push("rope.apply", rope.attr("style", "interleaved"))?;
     let append = Args::new().tensor("k", &k).tensor("v", &v).tensor("slot_mapping", &inputs.slots);
-    rec.push("attention.kv_append", with_cache(append, cache))?;
+    rec.push("attention.kv_append", cache.bind(append))?;
 
-    let args = with_cache(Args::new().tensor("q", &q), cache)
+    let args = cache
+        .bind(Args::new().tensor("q", &q))
         .tensor("kv_indptr", &inputs.kv_indptr)
         .tensor("kv_indices", &inputs.kv_indices)
         .tensor("kv_last_page_len", &inputs.kv_last_page_len)
@@ -117,10 +118,6 @@ fn push_attention(
     let attn8 = b.int8.as_ref().map(|q| &q.attn);
     let attn = b.attn.reshape(&[rows, num_qo * c.head_dim])?;
     push_linear(rec, &layer.attn_output, &attn, attn8, Some(&b.x), &b.x)
-}
-
-fn with_cache(args: Args, cache: &LayerCache) -> Args {
-    args.tensor("kt_cache", &cache.k).tensor("v_cache", &cache.v)
 }
 
 fn push_feed_forward(

@@ -3,6 +3,8 @@
 pub(crate) mod dequant;
 pub(crate) mod npy;
 pub(crate) mod oracle;
+pub(crate) mod run;
+pub(crate) mod small;
 pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};

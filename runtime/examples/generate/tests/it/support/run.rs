@@ -73,9 +73,6 @@ impl TempModel {
         TempModel { path }
     }
 
-    pub(crate) fn path(&self) -> &PathBuf {
-        &self.path
-    }
 
     pub(crate) fn open(&self) -> Arc<ModelFile> {
         Arc::new(ModelFile::open(&self.path).expect("a sound file"))
