@@ -21,8 +21,6 @@ pub fn threads() -> usize {
 
 /// The model of the end-to-end bench.
 pub fn model() -> PathBuf {
-    std::env::var_os("TILEWRIGHT_MODEL").map_or_else(
-        || PathBuf::from("target/demo/SmolLM2-135M-Instruct.Q4_1.gguf"),
-        PathBuf::from,
-    )
+    std::env::var_os("TILEWRIGHT_MODEL")
+        .map_or_else(|| PathBuf::from("target/demo/SmolLM2-135M-Instruct.Q4_1.gguf"), PathBuf::from)
 }

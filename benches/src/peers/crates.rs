@@ -19,7 +19,8 @@ pub(super) fn gemm(p: &Gemm) -> Vec<(String, Run)> {
 
 fn gemm_f32(p: &Gemm) -> (String, Run) {
     let (m, n, k) = (p.m, p.n, p.k);
-    let parallel = if p.threads > 1 { gemm::Parallelism::Rayon(p.threads) } else { gemm::Parallelism::None };
+    let parallel =
+        if p.threads > 1 { gemm::Parallelism::Rayon(p.threads) } else { gemm::Parallelism::None };
     let (a, w) = (p.activations.clone(), vec![p.weights.clone(); p.copies]);
     let mut c = vec![0f32; m * n];
     let run = move |i: usize| {
@@ -27,8 +28,25 @@ fn gemm_f32(p: &Gemm) -> (String, Run) {
         // SAFETY: the strides describe `c` [m, n], `a` [m, k] and `w` [n, k] transposed, all within their vectors.
         unsafe {
             gemm::gemm(
-                m, n, k, c.as_mut_ptr(), 1, n as isize, false, a.as_ptr(), 1, k as isize, w.as_ptr(),
-                k as isize, 1, 0f32, 1f32, false, false, false, parallel,
+                m,
+                n,
+                k,
+                c.as_mut_ptr(),
+                1,
+                n as isize,
+                false,
+                a.as_ptr(),
+                1,
+                k as isize,
+                w.as_ptr(),
+                k as isize,
+                1,
+                0f32,
+                1f32,
+                false,
+                false,
+                false,
+                parallel,
             );
         }
     };

@@ -31,7 +31,9 @@ fn libraries() -> Option<&'static (Library, Library)> {
 fn symbol<T: Copy>(name: &str) -> Option<T> {
     let (base, cpu) = libraries()?;
     // SAFETY: `T` is the public signature of `name`.
-    unsafe { base.get::<T>(name.as_bytes()).or_else(|_| cpu.get::<T>(name.as_bytes())).ok().map(|s| *s) }
+    unsafe {
+        base.get::<T>(name.as_bytes()).or_else(|_| cpu.get::<T>(name.as_bytes())).ok().map(|s| *s)
+    }
 }
 
 fn type_id(f: Format) -> Option<c_int> {
@@ -59,7 +61,8 @@ pub(super) fn gemm(p: &Gemm) -> Option<(String, Run)> {
     let new_graph: unsafe extern "C" fn(Ptr, usize, bool) -> Ptr = symbol("ggml_new_graph_custom")?;
     let expand: unsafe extern "C" fn(Ptr, Ptr) = symbol("ggml_build_forward_expand")?;
     let alloc: unsafe extern "C" fn(Ptr, Ptr) -> Ptr = symbol("ggml_backend_alloc_ctx_tensors")?;
-    let set: unsafe extern "C" fn(Ptr, *const c_void, usize, usize) = symbol("ggml_backend_tensor_set")?;
+    let set: unsafe extern "C" fn(Ptr, *const c_void, usize, usize) =
+        symbol("ggml_backend_tensor_set")?;
     let compute: unsafe extern "C" fn(Ptr, Ptr) -> c_int = symbol("ggml_backend_graph_compute")?;
     let quantize: unsafe extern "C" fn(c_int, *const f32, Ptr, i64, i64, i64, *const f32) -> usize =
         symbol("ggml_quantize_chunk")?;

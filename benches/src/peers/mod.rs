@@ -2,7 +2,10 @@
 //!
 //! C libraries are opened at run time, so that the benches build and run where a peer is missing: its rows are then
 //! absent. Crates come with the feature `peers`.
-#![allow(unsafe_code, reason = "peers are C libraries, and the machine's limits need vector intrinsics")]
+#![allow(
+    unsafe_code,
+    reason = "peers are C libraries, and the machine's limits need vector intrinsics"
+)]
 
 #[cfg(feature = "peers")]
 mod crates;

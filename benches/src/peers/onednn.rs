@@ -58,7 +58,13 @@ pub(super) fn gemm(p: &Gemm) -> Option<(String, Run)> {
         Format::F32 => (F32, F32, F32),
         Format::Bf16 => (BF16, BF16, F32),
         Format::I8 => (S8, S8, S32),
-        Format::F16 | Format::Q4_0 | Format::Q4_1 | Format::Q5_0 | Format::Q8_0 | Format::Q4K | Format::Q6K => {
+        Format::F16
+        | Format::Q4_0
+        | Format::Q4_1
+        | Format::Q5_0
+        | Format::Q8_0
+        | Format::Q4K
+        | Format::Q6K => {
             return None;
         }
     };
@@ -78,7 +84,8 @@ pub(super) fn gemm(p: &Gemm) -> Option<(String, Run)> {
         Some(d)
     };
     let (m, n, k) = (p.m as i64, p.n as i64, p.k as i64);
-    let (amd, wmd, cmd) = (md([m, k], ta, TAG_AB)?, md([k, n], tw, TAG_ANY)?, md([m, n], tc, TAG_AB)?);
+    let (amd, wmd, cmd) =
+        (md([m, k], ta, TAG_AB)?, md([k, n], tw, TAG_ANY)?, md([m, n], tc, TAG_AB)?);
     let mut op = Desc::new();
     call!(
         lib,
@@ -96,14 +103,21 @@ pub(super) fn gemm(p: &Gemm) -> Option<(String, Run)> {
     call!(lib, "dnnl_primitive_create", (*mut Ptr, Ptr), (&mut prim, pd));
     // SAFETY: the signature is the library's public one.
     let query = unsafe {
-        lib.get::<unsafe extern "C" fn(Ptr, c_int, c_int) -> *const Desc>(b"dnnl_primitive_desc_query_md")
+        lib.get::<unsafe extern "C" fn(Ptr, c_int, c_int) -> *const Desc>(
+            b"dnnl_primitive_desc_query_md",
+        )
     }
     .ok()?;
     // SAFETY: `pd` is a live primitive descriptor; the result lives as long as it.
     let packed_md = unsafe { query(pd, QUERY_WEIGHTS_MD, 0) };
     let memory = |md: *const Desc, handle: Ptr| -> Option<Ptr> {
         let mut mem = null_mut();
-        call!(lib, "dnnl_memory_create", (*mut Ptr, *const Desc, Ptr, Ptr), (&mut mem, md, engine, handle));
+        call!(
+            lib,
+            "dnnl_memory_create",
+            (*mut Ptr, *const Desc, Ptr, Ptr),
+            (&mut mem, md, engine, handle)
+        );
         Some(mem)
     };
     let plain_md = md([k, n], tw, TAG_BA)?;
