@@ -4,7 +4,9 @@
 //! pack build and the tuner compile whatever is listed here; they know no kernel by name.
 
 use std::collections::BTreeMap;
-use tilewright_abi::{Arg, Cond, DType, Expr, Launch, OpImpl, OpSpec, TargetCaps, Variant, Workspace};
+use tilewright_abi::{
+    Arg, Cond, DType, Expr, Launch, OpImpl, OpSpec, TargetCaps, Variant, Workspace,
+};
 use tilewright_ir::{Diagnostic, Func};
 
 /// One op: its contract, and what implements it on a target.

@@ -24,7 +24,10 @@ fn bound(op: &tilewright_abi::OpSpec, def: &ImplDef, arg: &Arg) -> (Option<DType
             let dtype = def.dtypes.get(name).copied();
             let implied = (spec.dtypes.len() == 1).then(|| spec.dtypes[0]);
             let rank = view.as_ref().map_or(spec.shape.len(), Vec::len);
-            (Some(dtype.or(implied).unwrap_or_else(|| panic!("{}: dtype of {name}", op.name))), rank)
+            (
+                Some(dtype.or(implied).unwrap_or_else(|| panic!("{}: dtype of {name}", op.name))),
+                rank,
+            )
         }
         Arg::Workspace(name) => {
             let w = def.workspace.iter().find(|w| w.name == *name).expect("workspace");
@@ -56,9 +59,10 @@ fn every_kernel_stages() {
                     let args = launch.args.iter().map(|a| bound(&entry.spec, &def, a));
                     let args: Vec<_> = args.collect();
                     let fits = params.len() == args.len()
-                        && params.iter().zip(&args).all(|(p, a)| {
-                            p.1 == a.1 && (a.0.is_none() || a.0 == p.0)
-                        });
+                        && params
+                            .iter()
+                            .zip(&args)
+                            .all(|(p, a)| p.1 == a.1 && (a.0.is_none() || a.0 == p.0));
                     assert!(fits, "{}: {params:?} bound to {args:?}", launch.kernel);
                     let text = print(&staged);
                     let key = (caps.vector_bytes, launch.kernel.clone());

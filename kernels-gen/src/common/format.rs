@@ -16,9 +16,9 @@
 //! | `q4_k` | `[k/8][16][4]` u8 of two codes | `[k/32][16]` u8 | `[k/32][16]` u8 | `[k/256][2][16]` f16: d, dmin |
 //! | `q6_k` | `[k/4][16][4]` i8 | `[k/16][16]` i8 | | `[k/256][16]` f16 |
 //!
-//! `k8` is `k` rounded up to a multiple of 8; the padding is zero. Byte `[j][n][i]` of a 4-bit panel
-//! holds the code of `k = 8 j + i` in its low and of `k = 8 j + 4 + i` in its high half, so that one
-//! mask and one shift give two operands of a 4-deep integer dot product.
+//! `k8` is `k` rounded up to a multiple of 8; the padding is zero. Byte `[j][n][i]` of a 4-bit
+//! panel holds the code of `k = 8 j + i` in its low and of `k = 8 j + 4 + i` in its high half, so
+//! that one mask and one shift give two operands of a 4-deep integer dot product.
 
 use tilewright_abi::DType;
 

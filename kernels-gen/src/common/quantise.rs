@@ -54,7 +54,8 @@ pub fn quantise_f8(x: Tile<F32>) -> Quantised<F8E4M3> {
     Quantised { codes: f8_codes(x, scale), scale }
 }
 
-/// `scale · Σ codes` of each group, `[groups]`: what the zero point or minimum of a weight multiplies.
+/// `scale · Σ codes` of each group, `[groups]`: what the zero point or minimum of a weight
+/// multiplies.
 pub fn scaled_sum(q: Quantised<I8>) -> Tile<F32> {
     q.codes.cast::<I32>().sum(1).cast::<F32>() * q.scale
 }

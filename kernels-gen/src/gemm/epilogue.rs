@@ -3,8 +3,8 @@
 use crate::common::format::PANEL_N;
 use tilewright_dsl::prelude::*;
 
-/// Bias, residual and output. Which of the two are there is a number known at launch, so one compiled
-/// kernel serves all four forms; the test stands once at the end of a tile.
+/// Bias, residual and output. Which of the two are there is a number known at launch, so one
+/// compiled kernel serves all four forms; the test stands once at the end of a tile.
 #[derive(Clone, Copy)]
 pub(crate) struct Epilogue<C: Elem> {
     /// `[n]`, read when `has_bias` is not 0.
@@ -35,8 +35,8 @@ impl<C: Float> Epilogue<C> {
     }
 }
 
-/// Stores `acc [block_m, 16]`, whose first element is `c[m0, n0]`; columns outside `c` are dropped, rows
-/// are inside.
+/// Stores `acc [block_m, 16]`, whose first element is `c[m0, n0]`; columns outside `c` are dropped,
+/// rows are inside.
 #[kernel]
 pub(crate) fn store<C: Float>(e: Epilogue<C>, acc: Tile<F32>, m0: Index, n0: Index) {
     let shape = [acc.extent(0), PANEL_N];

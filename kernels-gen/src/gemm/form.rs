@@ -114,7 +114,8 @@ impl Form {
         self.tensors().iter().map(|(name, _)| Arg::tensor(name)).collect()
     }
 
-    /// Declares the operands, in the order of [`Form::tensors`], and gives the tile kernel over them.
+    /// Declares the operands, in the order of [`Form::tensors`], and gives the tile kernel over
+    /// them.
     pub(crate) fn tile(&self, s: &mut Stage) -> Box<TileFn> {
         let packed = self.packed;
         match self.kind {

@@ -8,8 +8,9 @@
 //!   product of depth 32 gives exact sums `dot`, and with `s_a = scale_a · Σ codes_a`
 //!   `acc += scale_b · (scale_a · dot − zero · s_a) + min_b · s_a`.
 //!
-//! The codes of four neighbouring `k` of one column are neighbours in a panel, as the byte dot products
-//! of all vector units want them; two 4-bit codes a byte are taken apart by one mask and one shift.
+//! The codes of four neighbouring `k` of one column are neighbours in a panel, as the byte dot
+//! products of all vector units want them; two 4-bit codes a byte are taken apart by one mask and
+//! one shift.
 
 use super::rows::Rows;
 use super::weight::{GROUP, Weight};

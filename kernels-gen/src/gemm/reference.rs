@@ -3,8 +3,8 @@
 use crate::common::format::{Block, Source};
 use half::{bf16, f16};
 
-/// The values of a weight `[n, k]` in the file's bytes, exactly; `None` when the length does not fit.
-/// An int8 weight gives its codes; the caller applies the channel scales.
+/// The values of a weight `[n, k]` in the file's bytes, exactly; `None` when the length does not
+/// fit. An int8 weight gives its codes; the caller applies the channel scales.
 pub fn dequantise(source: Source, bytes: &[u8], n: usize, k: usize) -> Option<Vec<f64>> {
     let mut out = Vec::with_capacity(n * k);
     match source.block() {
@@ -16,7 +16,7 @@ pub fn dequantise(source: Source, bytes: &[u8], n: usize, k: usize) -> Option<Ve
             out.extend(bytes.chunks_exact(size).map(|e| float(source, e)));
         }
         Some(Block { len, bytes: size }) => {
-            if k % len != 0 || bytes.len() != n * k / len * size {
+            if !k.is_multiple_of(len) || bytes.len() != n * k / len * size {
                 return None;
             }
             bytes.chunks_exact(size).for_each(|b| block(source, b, &mut out));

@@ -1,9 +1,9 @@
 //! Which rows a program computes: a chunk of `a` in order, or the rows routed to one expert.
 //!
-//! The last tile of a chunk would pass the last row. It starts earlier instead, so that the inner loop
-//! has no bound to check; the rows it shares with the tile before are computed again, to the same
-//! bits, and not stored again. Routed rows are a list in which −1 stands for padding; it reads row 0
-//! and stores nothing.
+//! The last tile of a chunk would pass the last row. It starts earlier instead, so that the inner
+//! loop has no bound to check; the rows it shares with the tile before are computed again, to the
+//! same bits, and not stored again. Routed rows are a list in which −1 stands for padding; it reads
+//! row 0 and stores nothing.
 
 use super::epilogue::{Epilogue, store, store_rows};
 use super::space::Tiling;
@@ -50,13 +50,10 @@ impl Rows {
 /// Sums of a panel for some rows: one of the tile kernels with its operands.
 pub(crate) type TileFn = dyn Fn(Rows, Index) -> Tile<F32>;
 
-/// Program (p, chunk), for `m` at least `block_m`: `tile(rows, p)` gives the sums of panel `p` for each register tile of rows.
+/// Program (p, chunk), for `m` at least `block_m`: `tile(rows, p)` gives the sums of panel `p` for
+/// each register tile of rows.
 #[kernel]
-pub(crate) fn over_chunk<C: Float>(
-    e: Epilogue<C>,
-    t: Tiling,
-    tile: &TileFn,
-) {
+pub(crate) fn over_chunk<C: Float>(e: Epilogue<C>, t: Tiling, tile: &TileFn) {
     let (p, m) = (program_id(0), e.m());
     let m0 = program_id(1) * t.chunk_m;
     for first in range(m0, (m0 + t.chunk_m).min(m), t.block_m) {
@@ -74,7 +71,8 @@ pub(crate) fn over_chunk<C: Float>(
 /// Which rows go to which expert, as `moe_align` lists them.
 #[derive(Clone, Copy)]
 pub(crate) struct Routing {
-    /// Slots (row of `c`) in order of expert, each expert's padded with −1 to a multiple of `block_m`.
+    /// Slots (row of `c`) in order of expert, each expert's padded with −1 to a multiple of
+    /// `block_m`.
     slots: View<I32, 1>,
     /// Expert of each `block_m` slots; −1 past the last used block.
     experts: View<I32, 1>,
@@ -95,18 +93,14 @@ impl Routing {
 
 /// Program (p, block): panel `p` of the block's expert for the block's slots.
 #[kernel]
-pub(crate) fn over_routed<C: Float>(
-    e: Epilogue<C>,
-    r: Routing,
-    block_m: usize,
-    tile: &TileFn,
-) {
+pub(crate) fn over_routed<C: Float>(e: Epilogue<C>, r: Routing, block_m: usize, tile: &TileFn) {
     let (p, block) = (program_id(0), program_id(1));
     let expert = r.experts.get((block,)).cast::<I64>();
     if expert >= 0 {
         let slots = r.slots.tile((block * block_m,), [block_m]).load().cast::<I64>();
         let rows = slots.max(0) / r.slots_per_row;
-        let acc = tile(Rows { first: block, list: Some(rows), block_m }, expert * num_programs(0) + p);
+        let acc =
+            tile(Rows { first: block, list: Some(rows), block_m }, expert * num_programs(0) + p);
         store_rows(e, acc, slots, p * PANEL_N);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The register tile is `[block_m, 16]`. `block_m` follows from the vector registers: the sums of a
 //! row take `16 / lanes` of them, twice that where integer sums are turned into f32 ones per group,
-//! and a few are left for operands. One row and a few rows have their own forms: a decode step wants no
-//! surplus rows. Nothing else depends on the target.
+//! and a few are left for operands. One row and a few rows have their own forms: a decode step
+//! wants no surplus rows. Nothing else depends on the target.
 
 use super::epilogue::Epilogue;
 use super::form::{Form, Kind};
@@ -72,8 +72,8 @@ const TAILS: [Tail; 4] = [
 ];
 
 impl Tail {
-    /// Adds the bindings of [`Epilogue::params`] and what they need. An absent operand is bound to an
-    /// unread element of workspace.
+    /// Adds the bindings of [`Epilogue::params`] and what they need. An absent operand is bound to
+    /// an unread element of workspace.
     fn bind(self, mut def: ImplDef, args: &mut Vec<Arg>, c: DType) -> ImplDef {
         if self.bias {
             def = def.dtype("bias", DType::F32);

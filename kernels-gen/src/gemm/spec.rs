@@ -5,10 +5,10 @@
 //!
 //! # `pack_<source>` for f32 f16 bf16 f8e4m3 i8 q4_0 q4_1 q5_0 q8_0 q4_k q6_k
 //!
-//! axes `n`, `k`, `num_panels`; scalars `panel_start` (default 0) and `panel_step` (default 1), i64.
-//! Panel `p` of the weight is written to panel `panel_start + panel_step * p`, so that several weights
-//! (q, k and v; gate and up) can share one packed buffer: pack q with start 0, k with start `n_q / 16`
-//! and so on (each `n` but the last a multiple of 16).
+//! axes `n`, `k`, `num_panels`; scalars `panel_start` (default 0) and `panel_step` (default 1),
+//! i64. Panel `p` of the weight is written to panel `panel_start + panel_step * p`, so that several
+//! weights (q, k and v; gate and up) can share one packed buffer: pack q with start 0, k with start
+//! `n_q / 16` and so on (each `n` but the last a multiple of 16).
 //!
 //! | tensor | role | shape | dtype |
 //! |---|---|---|---|
@@ -50,8 +50,8 @@
 //!
 //! # `gemm`: both operands as they are
 //!
-//! `c[m, n] = a[m, k] · b[n, k]ᵀ (+ bias) (+ residual)` with `b` f32, f16 or bf16 `[n, k]` and free row
-//! strides: the form for operands that are used once. It packs `b` into its workspace.
+//! `c[m, n] = a[m, k] · b[n, k]ᵀ (+ bias) (+ residual)` with `b` f32, f16 or bf16 `[n, k]` and free
+//! row strides: the form for operands that are used once. It packs `b` into its workspace.
 
 use crate::common::format::{PANEL_N, Packed, Source};
 use tilewright_abi::{

@@ -29,7 +29,8 @@ impl<B: Int + Bits, S: Number> Weight<B, S> {
         }
     }
 
-    /// Codes of the `len` weights from `k` of panel `p`, `[len, 16]`; `k` and `len` are multiples of 8.
+    /// Codes of the `len` weights from `k` of panel `p`, `[len, 16]`; `k` and `len` are multiples
+    /// of 8.
     pub(crate) fn codes(&self, p: Index, k: Index, len: usize) -> Tile<B> {
         if self.format.is_nibbles() {
             let at = self.codes.tile((p, k * (PANEL_N / 2)), [1, PANEL_N / 2 * len]);

@@ -1,9 +1,11 @@
-//! Slots in order of expert, each expert's padded to whole blocks, and the sum over a token's slots.
+//! Slots in order of expert, each expert's padded to whole blocks, and the sum over a token's
+//! slots.
 
 use tilewright_dsl::prelude::*;
 
-/// A counting sort by one program: counts, offsets, places. Slots keep their order within an expert, so
-/// the result does not depend on how work is split. `next` is scratch of `[num_experts]`.
+/// A counting sort by one program: counts, offsets, places. Slots keep their order within an
+/// expert, so the result does not depend on how work is split. `next` is scratch of
+/// `[num_experts]`.
 #[kernel]
 pub(super) fn align(
     topk_ids: View<I32, 1>,

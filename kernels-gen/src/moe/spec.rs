@@ -9,14 +9,14 @@
 //! | `moe_gemm_<packed>` | `a` `[rows, k]` and a packed weight of `num_experts` times `ceil_div(n, 16)` panels; `slots`, `experts` | `c` `[m * top_k, n]`, slot by slot |
 //! | `moe_combine` | `c` `[m * top_k, n]`, `topk_weights` | `out` `[m, n]` |
 //!
-//! Router: attr `score` is `softmax` or `sigmoid`, in f32; experts are chosen by score (+ bias), ties to
-//! the lowest index, NaN as −inf; weights are the scores without bias, with attr `renormalize` = `yes`
-//! divided by their sum, times scalar `scale`. A row with a NaN has weights 0 and status 1. Align:
-//! `block_m` is an axis; each expert's slots, in order, are padded with −1 to a multiple of it;
-//! `num_blocks = ceil_div(m * top_k + num_experts * (block_m - 1), block_m)` always suffices, unused
-//! blocks have expert −1. `expert_offsets` counts slots without padding. An id outside
-//! `0 .. num_experts` is dropped. Gemm: slot `s` reads row `s / slots_per_row` of `a` (`top_k` for the
-//! first product, 1 for the second). Combine adds in order of `j`, in f32.
+//! Router: attr `score` is `softmax` or `sigmoid`, in f32; experts are chosen by score (+ bias),
+//! ties to the lowest index, NaN as −inf; weights are the scores without bias, with attr
+//! `renormalize` = `yes` divided by their sum, times scalar `scale`. A row with a NaN has weights 0
+//! and status 1. Align: `block_m` is an axis; each expert's slots, in order, are padded with −1 to
+//! a multiple of it; `num_blocks = ceil_div(m * top_k + num_experts * (block_m - 1), block_m)`
+//! always suffices, unused blocks have expert −1. `expert_offsets` counts slots without padding. An
+//! id outside `0 .. num_experts` is dropped. Gemm: slot `s` reads row `s / slots_per_row` of `a`
+//! (`top_k` for the first product, 1 for the second). Combine adds in order of `j`, in f32.
 
 use crate::common::format::{PANEL_N, Packed};
 use crate::gemm::spec::{FLOATS, gemm_packed};

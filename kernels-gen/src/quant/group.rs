@@ -24,7 +24,7 @@ pub(super) fn i8_group<X: Float>(
         q.tile((row, k), [1, len]).store(group.codes);
         scale.tile((row, k / len), [1, 1]).inside().store(group.scale);
         sum.tile((row, k / len), [1, 1]).inside().store(scaled_sum(group));
-        invalid = invalid | has_nan(t);
+        invalid |= has_nan(t);
     }
     status.set((row,), invalid);
 }

@@ -1,7 +1,7 @@
 //! What the quantisers mean: naive f32 and f64, one group at a time.
 
-/// Codes, scale and validity of one int8 group. A NaN is code 0 and makes the group invalid; the scale
-/// counts the other elements; infinities saturate.
+/// Codes, scale and validity of one int8 group. A NaN is code 0 and makes the group invalid; the
+/// scale counts the other elements; infinities saturate.
 pub fn i8_group(x: &[f32]) -> (Vec<i8>, f32, bool) {
     let amax = x.iter().filter(|v| !v.is_nan()).fold(0f32, |m, v| m.max(v.abs()));
     let scale = (amax.min(f32::MAX) / 127.0).max(2f32.powi(-126));
@@ -25,7 +25,8 @@ pub fn f8e4m3_sat(x: f32) -> u8 {
     }
     let sign = if x.is_sign_negative() { 0x80 } else { 0 };
     let x = f64::from(x.abs().min(448.0));
-    // The grid's step at this magnitude: 2^-9 for subnormals, else an eighth of the power of two below.
+    // The grid's step at this magnitude: 2^-9 for subnormals, else an eighth of the power of two
+    // below.
     let exponent = (x.max(2f64.powi(-6)).log2().floor() as i32).max(-6);
     let steps = (x / 2f64.powi(exponent - 3)).round_ties_even() as i32;
     // `steps` is 8..=16 for normals (16 carries into the exponent), 0..=8 for subnormals.
@@ -39,7 +40,8 @@ mod tests {
 
     #[test]
     fn e4m3_cases() {
-        let codes = [448., 449., 464., 465., 1000., -1000., f32::INFINITY, f32::NAN].map(f8e4m3_sat);
+        let codes =
+            [448., 449., 464., 465., 1000., -1000., f32::INFINITY, f32::NAN].map(f8e4m3_sat);
         assert_eq!(codes, [0x7e, 0x7e, 0x7e, 0x7e, 0x7e, 0xfe, 0x7e, 0x7f]);
         let near = [17f32, 18., 19., 300.].map(|v| f8e4m3(f8e4m3_sat(v)));
         assert_eq!(near, [16., 18., 20., 288.]);

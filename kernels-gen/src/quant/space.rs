@@ -1,5 +1,5 @@
-//! Implementations of the quantisers: one kernel per element type; rows are walked in steps of a few
-//! vectors.
+//! Implementations of the quantisers: one kernel per element type; rows are walked in steps of a
+//! few vectors.
 
 use super::group::{f8_group, i8_group};
 use super::spec::{Code, Grouping, suffix};
@@ -17,7 +17,7 @@ fn block_k(caps: &TargetCaps) -> usize {
 
 fn quantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> StageFn {
     Box::new(move || {
-        stage(&format!("quant_{}", suffix(code, grouping)), |s| {
+        stage(format!("quant_{}", suffix(code, grouping)), |s| {
             for_float!(x, X => {
                 let x: View<X, 2> = s.view("x");
                 match (code, grouping) {
@@ -43,7 +43,7 @@ fn quantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> StageF
 
 fn dequantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> StageFn {
     Box::new(move || {
-        stage(&format!("dequant_{}", suffix(code, grouping)), |s| {
+        stage(format!("dequant_{}", suffix(code, grouping)), |s| {
             for_float!(x, X => match (code, grouping) {
                 (Code::I8, Grouping::Group(len)) => {
                     let q: View<I8, 2> = s.view("q");

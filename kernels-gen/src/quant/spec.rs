@@ -8,9 +8,10 @@
 //! | `quant_f8_token` | `x` `[m, k]` float | `q` f8e4m3 `[m, k]`, `scale` f32 `[m]` |
 //! | `dequant_i8_group`, `dequant_i8_token`, `dequant_f8_group`, `dequant_f8_token` | `q`, `scale` | `x` `[m, k]` float |
 //!
-//! Rules: `scale = max(min(amax, f32::MAX) / limit, 2^-126)` with limit 127 or 448 and amax over the
-//! elements that are not NaN; `code = round_to_even(x · (1 / scale))`, saturating; `sum = scale · Σ codes`.
-//! An int8 code of a NaN is 0 and the row's status 1 (0 otherwise); an f8e4m3 code of a NaN is NaN.
+//! Rules: `scale = max(min(amax, f32::MAX) / limit, 2^-126)` with limit 127 or 448 and amax over
+//! the elements that are not NaN; `code = round_to_even(x · (1 / scale))`, saturating; `sum = scale
+//! · Σ codes`. An int8 code of a NaN is 0 and the row's status 1 (0 otherwise); an f8e4m3 code of a
+//! NaN is NaN.
 
 use crate::gemm::spec::FLOATS;
 use tilewright_abi::{AxisSpec, DType, OpSpec, Role, Strides, TensorSpec, Tolerance};

@@ -1,7 +1,7 @@
 //! Quantisers with a scale per row.
 //!
-//! One program a row, two passes: the greatest magnitude, then the codes. A row fits a near cache, so
-//! memory is read once.
+//! One program a row, two passes: the greatest magnitude, then the codes. A row fits a near cache,
+//! so memory is read once.
 
 use crate::common::quantise::{f8_codes, finite_or_zero, has_nan, i8_codes, scale_of};
 use tilewright_dsl::prelude::*;
@@ -36,7 +36,7 @@ pub(super) fn i8_token<X: Float>(
         let codes = i8_codes(t, s);
         q.tile((row, k), [1, block_k]).store(codes);
         total += codes.cast::<I32>().sum(1);
-        invalid = invalid | has_nan(t);
+        invalid |= has_nan(t);
     }
     scale.tile((row,), [1]).store(s);
     sum.tile((row,), [1]).store(total.cast::<F32>() * s);

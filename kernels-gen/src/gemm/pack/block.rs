@@ -131,7 +131,8 @@ fn store_four(v: ViewMut<U8, 2>, panel: Index, row: Index, t: Tile<U8>) {
     v.tile((panel, row * PANEL_N), [1, 4 * PANEL_N]).store(t.t().reshape([1, 4 * PANEL_N]));
 }
 
-/// q6_k: 128 bytes of low bits, 64 of high bits, 16 int8 scales, an f16 super-scale; stored as int8.
+/// q6_k: 128 bytes of low bits, 64 of high bits, 16 int8 scales, an f16 super-scale; stored as
+/// int8.
 #[kernel]
 pub(super) fn pack_q6_k(
     w: View<U8, 2>,
@@ -151,7 +152,7 @@ pub(super) fn pack_q6_k(
             for quarter in 0..4 {
                 let low = bytes_at(w, n0, at + half * 64 + quarter % 2 * 32, 32);
                 let low = if quarter < 2 { low & 15 } else { low >> 4 };
-                let q = low | (((high >> (2 * quarter as i32)) & 3) << 4);
+                let q = low | (((high >> (2 * quarter)) & 3) << 4);
                 let k = block * 256 + half * 128 + quarter * 32;
                 store_codes(codes, place.panel(), k, q.bitcast::<I8>() - 32, 32);
             }

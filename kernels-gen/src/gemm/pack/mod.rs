@@ -36,7 +36,7 @@ fn place(s: &mut Stage) -> Place {
 
 fn stage_fn(source: Source) -> StageFn {
     Box::new(move || {
-        stage(&format!("pack_{}", source.name()), |s| match source {
+        stage(format!("pack_{}", source.name()), |s| match source {
             Source::F32 => pack_plain::<F32>(s.view("w"), s.view_mut("codes"), place(s), 1),
             Source::F16 => pack_plain::<F16>(s.view("w"), s.view_mut("codes"), place(s), 1),
             Source::BF16 => pack_plain::<BF16>(s.view("w"), s.view_mut("codes"), place(s), 2),
@@ -95,7 +95,8 @@ pub(super) fn kernel(source: Source) -> (String, StageFn) {
     (format!("pack_{}.panels", source.name()), stage_fn(source))
 }
 
-/// `[16, len]` codes of consecutive `k` to `[1, 16 * len]` in groups of `group`: `[len/group][16][group]`.
+/// `[16, len]` codes of consecutive `k` to `[1, 16 * len]` in groups of `group`:
+/// `[len/group][16][group]`.
 pub(crate) fn interleave<E: Elem>(t: Tile<E>, len: usize, group: usize) -> Tile<E> {
     t.reshape([PANEL_N, len / group, group]).permute([1, 0, 2]).reshape([1, PANEL_N * len])
 }
