@@ -59,6 +59,10 @@ pub struct Cli {
     /// Prints nothing but the text
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Prints what the runtime has to say, such as the variants it takes
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
 }
 
 /// How to choose the next token.

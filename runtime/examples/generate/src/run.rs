@@ -41,8 +41,11 @@ pub fn run(
     let prompts = encode(cli, file.gguf(), &tokenizer, &texts)?;
     let model = load(cli, &file)?;
     let mut speed = Speed { load: start.elapsed(), ..Speed::default() };
-    let request =
-        Request { prompts: &prompts, max_tokens: cli.max_tokens, sampling: cli.sampling.sampling() };
+    let request = Request {
+        prompts: &prompts,
+        max_tokens: cli.max_tokens,
+        sampling: cli.sampling.sampling(),
+    };
     let session = model.session(request)?;
     let outcome = answer(cli, interrupt, &tokenizer, &prompts, session, out, &mut speed)?;
     if !cli.quiet {
@@ -89,17 +92,23 @@ fn encode(
 }
 
 fn load(cli: &Cli, file: &Arc<ModelFile>) -> Result<Model> {
+    let verbose = cli.verbose;
+    let rt = runtime(cli.threads, move |notice| {
+        if verbose {
+            // Nothing is left to tell it to if standard error is gone.
+            let _ = writeln!(std::io::stderr(), "{notice}");
+        }
+    })?;
     let bar = LoadBar::new(Model::bytes_to_pack(file) as u64, cli.quiet);
-    let model = Model::load(runtime(cli.threads)?, file, cli.activations, &mut |bytes| {
-        bar.set(bytes as u64);
-    });
+    let model = Model::load(rt, file, cli.activations, &mut |bytes| bar.set(bytes as u64));
     bar.finish();
     model
 }
 
-/// The CPU with the embedded kernels; 0 threads is one for each core.
-pub fn runtime(threads: usize) -> Result<Runtime> {
-    let builder = Runtime::builder().cpu_threads(threads);
+/// The CPU with the embedded kernels; 0 threads is one for each core. `notice` hears what the runtime
+/// has to say, such as which variants it took for want of a tuned config.
+pub fn runtime(threads: usize, notice: impl Fn(&str) + Send + Sync + 'static) -> Result<Runtime> {
+    let builder = Runtime::builder().cpu_threads(threads).on_notice(notice);
     #[cfg(feature = "pack")]
     let builder = builder.embedded_pack();
     Ok(builder.build()?)

@@ -63,7 +63,8 @@ impl Weights {
         for i in 0..config.num_layers {
             let tensor = |part: &str| find(&format!("blk.{i}.{part}.weight"));
             let mut group = |parts: &[&str]| {
-                let infos = parts.iter().map(|p| tensor(p)).collect::<Result<Vec<&TensorInfo>>>()?;
+                let infos =
+                    parts.iter().map(|p| tensor(p)).collect::<Result<Vec<&TensorInfo>>>()?;
                 pack_group(rt, stream, file, &infos, &mut packed)
             };
             layers.push(Layer {

@@ -65,7 +65,8 @@ fn int8_activations_agree_with_the_reference() {
 fn results_do_not_depend_on_the_number_of_threads() {
     let (file, references) = demo();
     for activations in [Activations::F32, Activations::Int8] {
-        let of = |threads| logits(&load(&file, threads, activations), &prompts(&references), &[], 4);
+        let of =
+            |threads| logits(&load(&file, threads, activations), &prompts(&references), &[], 4);
         let one = of(1);
         assert_eq!(one, of(1), "{activations:?}: run to run");
         for threads in [2, 3] {
@@ -104,7 +105,8 @@ fn sampled_text_repeats_with_its_seed() {
 fn long_prompts_pass_in_chunks() {
     let (file, references) = demo();
     let model = load(&file, 2, Activations::F32);
-    let long: Vec<u32> = references.iter().cycle().flat_map(|r| &r.ids).copied().take(600).collect();
+    let long: Vec<u32> =
+        references.iter().cycle().flat_map(|r| &r.ids).copied().take(600).collect();
     let oracle = support::oracle::Oracle::new(&file);
     let want = oracle.logits(&long, 1);
     let got = logits(&model, &[references[0].ids.clone(), long], &[], 0);

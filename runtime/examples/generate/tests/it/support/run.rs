@@ -10,7 +10,7 @@ use generate::sampling::Sampling;
 
 /// The model in `file` on so many threads.
 pub(crate) fn load(file: &Arc<ModelFile>, threads: usize, activations: Activations) -> Model {
-    let rt = generate::run::runtime(threads).expect("the CPU");
+    let rt = generate::run::runtime(threads, |_| {}).expect("the CPU");
     Model::load(rt, file, activations, &mut |_| {}).expect("a model")
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct TempModel {
 
 impl TempModel {
     pub(crate) fn new(name: &str, bytes: &[u8]) -> TempModel {
-        let path = std::env::temp_dir().join(format!("generate-{}-{name}.gguf", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("generate-{}-{name}.gguf", std::process::id()));
         std::fs::write(&path, bytes).expect("room for a small file");
         TempModel { path }
     }
-
 
     pub(crate) fn open(&self) -> Arc<ModelFile> {
         Arc::new(ModelFile::open(&self.path).expect("a sound file"))

@@ -133,8 +133,9 @@ fn matrix(random: &mut Random, ty: &str, k: u64, n: u64) -> (u32, Vec<u8>) {
     let mut data = Vec::new();
     match ty.name() {
         "F32" => (0..elems).for_each(|_| data.extend((random.unit() * size).to_le_bytes())),
-        "F16" => (0..elems)
-            .for_each(|_| data.extend(f16::from_f32(random.unit() * size).to_le_bytes())),
+        "F16" => {
+            (0..elems).for_each(|_| data.extend(f16::from_f32(random.unit() * size).to_le_bytes()))
+        }
         "BF16" => (0..elems).for_each(|_| {
             data.extend(half::bf16::from_f32(random.unit() * size).to_le_bytes());
         }),
