@@ -31,7 +31,7 @@ options:
   --dump              show the kernel after each pass that changed it, on standard error
   --time              show the time of each pass, on standard error
   --symbol NAME       name of the generated function
-  -O0 | -O2 | -O3     LLVM's optimisation level (default -O3)
+  -O0 | -O2 | -O3     LLVM's general pipeline (default: one for tile code)
 
 FILE may also hold LLVM IR (it ends in .ll or has a line that starts with `define`); --emit is then
 one of ll, opt, asm, obj, so.
@@ -120,7 +120,7 @@ fn job(args: impl Iterator<Item = String>) -> Result<Job, String> {
         dump: false,
         time: false,
         symbol: None,
-        level: Level::O3,
+        level: Level::default(),
     };
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("error: `{arg}` needs a value"));
