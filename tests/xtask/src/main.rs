@@ -7,6 +7,7 @@ mod deps;
 mod kernel;
 mod knobs;
 mod llvm;
+mod model;
 mod say;
 mod shell;
 mod test;

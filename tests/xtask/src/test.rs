@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::Result;
-use crate::{deps, llvm, say, shell, tidy};
+use crate::{deps, llvm, model, say, shell, tidy};
 
 /// Optimised, with debug assertions: kernels' references and the interpreter are slow otherwise.
 const PROFILE: [&str; 2] = ["--profile", "ci"];
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &[String]) -> Result {
     run.step("deps", deps::run);
     run.step("tidy", tidy::run);
     run.step("clippy", clippy);
+    run.step("model", || model::fetch().map(drop));
     run.tests(nightly);
     for failure in &run.failures {
         say::line(&format!("failed: {failure}"));
