@@ -32,6 +32,11 @@ const TILE_PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify
     simplifycfg,loop-mssa(licm),early-cse,instsimplify,simplifycfg),globaldce";
 
 impl Level {
+    /// The passes, as LLVM's pass builder reads them: with the text, what decides the code.
+    pub fn passes(self) -> &'static str {
+        self.pipeline().unwrap_or("")
+    }
+
     fn pipeline(self) -> Option<&'static str> {
         match self {
             Level::O0 => None,

@@ -2,7 +2,7 @@
 //!
 //! Two levels, so that neither a changed kernel nor a changed compiler compiles more than it must:
 //! a kernel (tile IR, target, compiler's sources, toolchain) leads to its code (`.ll` text, machine,
-//! toolchain), and the code to the shared object. A change of the compiler that does not change the
+//! toolchain), and the code and LLVM's passes to the shared object. A change of the compiler that does not change the
 //! code of a kernel costs its lowering alone.
 
 use std::path::{Path, PathBuf};

@@ -60,12 +60,15 @@ impl Job<'_> {
             None => labelled(&self.label(), || -> Result<_, String> {
                 let ll = lower(&func, self.target).map_err(|e| e.to_string())?;
                 let machine = Machine::from(&self.target.llvm);
-                let code = sha256_hex(format!("{toolchain}\n{machine:?}\n{ll}").as_bytes());
+                let level = Level::default();
+                let passes = level.passes();
+                let code = format!("{toolchain}\n{machine:?}\n{level:?} {passes}\n{ll}");
+                let code = sha256_hex(code.as_bytes());
                 let (bytes, fresh) = match cache.object(&code) {
                     Some(bytes) => (bytes, false),
                     None => {
-                        let bytes = shared_object(&ll, &machine, Level::default())
-                            .map_err(|e| e.to_string())?;
+                        let bytes =
+                            shared_object(&ll, &machine, level).map_err(|e| e.to_string())?;
                         cache.keep_object(&code, &bytes)?;
                         (bytes, true)
                     }
