@@ -254,7 +254,7 @@ fn text(m: &lir::Module, target: &TargetDesc) -> String {
 
 /// The tile IR with what passes have found, as comments.
 fn describe(p: &Program) -> String {
-    let mut out = tilewright_ir::print(&p.func);
+    let mut out = tilewright_ir::print(&p.func) + &p.info.describe(&p.func);
     for (n, l) in p.layouts.iter().enumerate() {
         if let Some(l) = l {
             out += &format!("// %{n}: {l}\n");

@@ -22,7 +22,7 @@ use tilewright_ir::{
 };
 
 /// Accesses proved to lie inside their view, by instruction and axis.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AxisInfo {
     inside: BTreeSet<(Inst, usize)>,
     rows: BTreeSet<(Inst, usize)>,
@@ -33,6 +33,19 @@ impl AxisInfo {
     /// also at least 0.
     pub(crate) fn is_inside(&self, inst: Inst, axis: usize) -> bool {
         self.inside.contains(&(inst, axis))
+    }
+
+    /// One line of text for each note.
+    pub(crate) fn describe(&self, f: &Func) -> String {
+        let mut out = String::new();
+        for (what, notes) in [("inside", &self.inside), ("all rows exist", &self.rows)] {
+            for (inst, axis) in notes {
+                let result = f.inst(*inst).results.first();
+                let name = result.map_or("a store".to_string(), |v| format!("%{}", v.0));
+                out += &format!("// {name} axis {axis}: {what}\n");
+            }
+        }
+        out
     }
 
     /// Whether every row index of the access on this axis is at least 0.
@@ -46,7 +59,7 @@ pub(crate) fn run(p: &mut Program, _: &PassCx<'_>) -> Result<Changed, Vec<Diagno
     let mut a = Analysis { f: &p.func, loops: Vec::new(), info: AxisInfo::default() };
     a.region(Func::BODY);
     p.info = a.info;
-    Ok(Changed(false))
+    Ok(Changed(p.info != AxisInfo::default()))
 }
 
 /// What a linear expression is made of.

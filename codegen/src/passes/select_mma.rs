@@ -121,7 +121,11 @@ fn plan(f: &Func, target: &TargetDesc, [a, b, acc]: [Value; 3], scaled: bool) ->
     } else {
         MmaKind::Outer
     };
-    let partial = if form == MmaForm::Maddubs { partial_sums(f, a, b) } else { 0 };
+    let partial = match (form, kind) {
+        (MmaForm::Maddubs, MmaKind::OuterM) => partial_sums(f, target, a, b),
+        (MmaForm::Maddubs, MmaKind::Outer | MmaKind::Dot) => partial_sums(f, target, b, a),
+        _ => 0,
+    };
     let (sa, sb, sc) = ([m, k], [k, n], [m, n]);
     let (a, b, acc) = match kind {
         MmaKind::Dot => {
@@ -212,16 +216,18 @@ fn memory_axis(f: &Func, v: Value) -> Option<usize> {
     }
 }
 
-/// How many sums of two products fit an i16, for an unsigned × signed product.
-fn partial_sums(f: &Func, a: Value, b: Value) -> u32 {
-    let (da, db) = (f.ty(a).elem(), f.ty(b).elem());
-    let (unsigned, signed) = match (da.kind(), db.kind()) {
-        (Kind::Unsigned, Kind::Signed) => (a, b),
-        (Kind::Signed, Kind::Unsigned) => (b, a),
-        _ => return 0,
+/// How many sums of two products fit an i16. Of two signed operands the wide one gives its sign to the
+/// narrow one, which must then not be −128; vectors of 512 bits have no instruction for that.
+fn partial_sums(f: &Func, target: &TargetDesc, wide: Value, narrow: Value) -> u32 {
+    let magnitudes = (magnitude(f, wide, 0), magnitude(f, narrow, 0));
+    let signs = (f.ty(wide).elem().kind(), f.ty(narrow).elem().kind());
+    let fits = match signs {
+        (Kind::Unsigned, Kind::Signed) | (Kind::Signed, Kind::Unsigned) => true,
+        (Kind::Signed, Kind::Signed) => magnitudes.1 <= 127 && target.vector_bytes <= 32,
+        _ => false,
     };
-    let pair = 2 * magnitude(f, unsigned, 0) * magnitude(f, signed, 0);
-    32767u64.checked_div(pair).unwrap_or(0) as u32
+    let pair = 2 * magnitudes.0 * magnitudes.1;
+    if fits { 32767u64.checked_div(pair).unwrap_or(0) as u32 } else { 0 }
 }
 
 /// The largest absolute value that an integer tile can hold, by looking at how it was made.
@@ -272,6 +278,12 @@ fn magnitude(f: &Func, v: Value, depth: u32) -> u64 {
                 _ => whole,
             }
         }
+        TileOp::Binary { op: BinaryOp::Max, lhs, rhs } if d.kind() == Kind::Signed => {
+            match splat_constant(f, *rhs) {
+                Some(n) if is_negative(f, *rhs) => of(*lhs).min((whole - 1).max(n)),
+                _ => whole,
+            }
+        }
         TileOp::Binary { op: BinaryOp::Add, lhs, rhs } => of(*lhs).saturating_add(of(*rhs)),
         TileOp::Binary { op: BinaryOp::Sub, lhs, rhs } if d.kind() == Kind::Signed => {
             of(*lhs).saturating_add(of(*rhs))
@@ -294,6 +306,15 @@ fn splat_constant(f: &Func, v: Value) -> Option<u64> {
         TileOp::Splat { x, .. } => constant(f, *x),
         TileOp::Const(_) => constant(f, v),
         _ => None,
+    }
+}
+
+/// Whether a tile is a negative constant.
+fn is_negative(f: &Func, v: Value) -> bool {
+    match f.def_inst(v).map(|i| &f.inst(i).op) {
+        Some(TileOp::Splat { x, .. }) => is_negative(f, *x),
+        Some(TileOp::Const(l)) => l.dtype.kind() == Kind::Signed && (l.bits as i64) < 0,
+        _ => false,
     }
 }
 

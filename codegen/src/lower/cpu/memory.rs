@@ -419,18 +419,33 @@ impl Cx<'_> {
         Some(Place { start: a.start, pointers: Some((axis, list)), axes: a.axes.clone(), rows })
     }
 
-    /// Low lane bits that step along contiguous memory.
-    fn contiguous_bits(&self, layout: &Layout, place: &Place, bytes: u32) -> usize {
-        let last = layout.axis_bits().last().copied().unwrap_or(0);
-        let unit = match place.axes.last() {
-            Some(Steps::Even(step)) => self.b.as_const(*step) == Some(u64::from(bytes)),
-            _ => false,
-        };
-        if !unit {
-            return 0;
+    /// Low lane bits that step along contiguous memory: along the last axis, and beyond it where the
+    /// strides are known to continue it and no extent is padded.
+    fn contiguous_bits(
+        &self,
+        layout: &Layout,
+        shape: &[usize],
+        place: &Place,
+        bytes: u32,
+    ) -> usize {
+        // By bit of a packed index: whether it steps as far in memory as in the index.
+        let mut follows = Vec::new();
+        for (axis, &bits) in layout.axis_bits().iter().enumerate().rev() {
+            let shift = layout.shift(axis);
+            let step = match place.axes.get(axis) {
+                Some(Steps::Even(step)) => self.b.as_const(*step),
+                _ => None,
+            };
+            let even = step == Some(u64::from(bytes) << shift);
+            let padded = !shape[axis].is_power_of_two();
+            let is_last = axis + 1 == layout.rank();
+            follows.extend(std::iter::repeat_n(even && (is_last || !padded), bits.into()));
+            if padded || !even && bits > 0 {
+                break;
+            }
         }
-        let lanes = layout.bases(Dim::Lane).iter().enumerate();
-        lanes.take_while(|(i, v)| **v == 1 << i && *i < usize::from(last)).count()
+        let lanes = layout.bases(Dim::Lane).iter().zip(&follows).enumerate();
+        lanes.take_while(|(i, (v, follows))| **v == 1 << i && **follows).count()
     }
 
     /// `Load`.
@@ -493,8 +508,8 @@ impl Cx<'_> {
     ) -> Rc<Layout> {
         let widest = (self.target.vector_bytes / bytes) as usize;
         let natural = self.natural(shape, widest.max(layout.size(Dim::Lane)));
-        let near = self.contiguous_bits(&natural, place, bytes);
-        let chunk = self.contiguous_bits(layout, place, bytes);
+        let near = self.contiguous_bits(&natural, shape, place, bytes);
+        let chunk = self.contiguous_bits(layout, shape, place, bytes);
         let varying = layout.bases(Dim::Lane).iter().skip(chunk).filter(|v| **v != 0).count();
         if varying > 0 && near > chunk + 1 { natural } else { layout.clone() }
     }
@@ -506,7 +521,7 @@ impl Cx<'_> {
         shape: &[usize],
         elem: Elem,
     ) -> Tile {
-        let bits = self.contiguous_bits(layout, place, elem.bytes());
+        let bits = self.contiguous_bits(layout, shape, place, elem.bytes());
         let chunk = 1usize << bits;
         let lanes = layout.size(Dim::Lane);
         let mut loaded: BTreeMap<u64, Vec<Lane>> = BTreeMap::new();
@@ -634,8 +649,8 @@ impl Cx<'_> {
             }
         }
         let natural = self.natural(&shape, t.layout.size(Dim::Lane));
-        let near = self.contiguous_bits(&natural, &place, elem.bytes());
-        let have = self.contiguous_bits(&t.layout, &place, elem.bytes());
+        let near = self.contiguous_bits(&natural, &shape, &place, elem.bytes());
+        let have = self.contiguous_bits(&t.layout, &shape, &place, elem.bytes());
         if near > have {
             t = convert(&mut self.b, &t, &natural, elem);
         }
@@ -654,7 +669,7 @@ impl Cx<'_> {
 
     fn store_registers(&mut self, place: &mut Place, t: &Tile, elem: Elem) {
         let layout = t.layout.clone();
-        let chunk = 1usize << self.contiguous_bits(&layout, place, elem.bytes());
+        let chunk = 1usize << self.contiguous_bits(&layout, &t.shape, place, elem.bytes());
         let lanes = layout.size(Dim::Lane);
         let mut done = std::collections::BTreeSet::new();
         for (r, reg) in t.regs.iter().enumerate() {
@@ -686,6 +701,10 @@ fn pieces(layout: &Layout, shape: &[usize], start: u64, chunk: usize) -> Vec<(us
         return Vec::new();
     }
     let Some(last) = shape.len().checked_sub(1) else { return Vec::new() };
+    if chunk > 1 << layout.axis_bits()[last] {
+        // Runs over several axes are only found where no extent is padded.
+        return vec![(0, chunk)];
+    }
     let at = (start & layout.axis_mask(last)) as usize;
     let mut left = chunk.min(shape[last] - at);
     let (mut out, mut from) = (Vec::new(), 0);

@@ -47,6 +47,13 @@ impl Step {
         self.wide.kind() == Kind::Unsigned
     }
 
+    /// Whether both operands are signed and the wide one's sign moves to the narrow one:
+    /// `w · n = |w| · (n with w's sign)`, an unsigned × signed product.
+    fn gives_sign(self) -> bool {
+        let both = self.wide.kind() == Kind::Signed && self.narrow.kind() == Kind::Signed;
+        self.form == MmaForm::Maddubs && self.partial > 0 && both
+    }
+
     /// Takes a register apart for the instruction. `wide`: which operand it is.
     fn prepare(self, b: &mut Builder, v: Val, wide: bool) -> Prepared {
         let d = if wide { self.wide } else { self.narrow };
@@ -62,6 +69,7 @@ impl Step {
                 vec![b.bits_as(even, Elem::F32), b.bits_as(odd, Elem::F32)]
             }
             MmaForm::DotBf16 => vec![b.bits_as(v, Elem::Bf16)],
+            MmaForm::Maddubs if self.gives_sign() && wide => vec![with_sign_of(b, v, v), v],
             MmaForm::Maddubs if self.partial > 0 => vec![v],
             MmaForm::Maddubs => {
                 let pairs = reinterpret(b, v, Elem::I16);
@@ -107,6 +115,18 @@ fn madd_bytes(b: &mut Builder, unsigned: Val, signed: Val) -> Val {
     );
     let lanes = b.ty(unsigned).lanes / 2;
     b.call(name, &[unsigned, signed], Ty::vector(Elem::I16, lanes))
+}
+
+/// Bytes of `x`, negated where `sign` is negative, zero where it is zero; of a value with its own sign
+/// the magnitude.
+fn with_sign_of(b: &mut Builder, x: Val, sign: Val) -> Val {
+    let name = by_width(
+        b,
+        x,
+        ["llvm.x86.ssse3.psign.b.128", "llvm.x86.avx2.psign.b", "llvm.x86.avx2.psign.b"],
+    );
+    let ty = b.ty(x);
+    b.call(name, &[x, sign], ty)
 }
 
 fn madd_words(b: &mut Builder, x: Val, y: Val) -> Val {
@@ -193,7 +213,11 @@ impl Step {
             }
             MmaForm::Maddubs if self.partial > 0 => {
                 if let (Some(&w), Some(&n)) = (wide.first(), narrow.first()) {
-                    let (u, s) = if self.wide_is_unsigned() { (w, n) } else { (n, w) };
+                    let (u, s) = match wide.get(1) {
+                        Some(&sign) => (w, with_sign_of(b, n, sign)),
+                        None if self.wide_is_unsigned() => (w, n),
+                        None => (n, w),
+                    };
                     let p = madd_bytes(b, u, s);
                     acc.partial = Some(match acc.partial {
                         Some((sum, count)) => (b.bin(BinOp::Add, sum, p), count + 1),
