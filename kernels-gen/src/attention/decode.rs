@@ -68,7 +68,7 @@ pub fn attend<KV: Float>(
 ) -> State {
     let mut state = State::neutral(v);
     for n0 in range(lo / v.block_n * v.block_n, end, v.block_n) {
-        let block = cache.block(sequence, head, n0, end, v);
+        let block = cache.block(sequence, head, n0, v);
         let score = |j: usize| {
             let dots = dots(&block, j, &query, v);
             finish_scores(dots, n0 + j * v.sub, last, end.cast::<I32>(), rules, v)
@@ -109,12 +109,14 @@ pub fn decode<Q: Float, KV: Float, O: Float>(
     let end = sequence.len.min((split + 1) * v.split);
     let query = |d: Index, depth: usize| {
         let tile = q.tile((b, heads.first, d), [1, v.rows, depth]).limit(1, heads.end);
+        let tile = tile.inside_axis(0).inside_axis(2);
         tile.load().reshape([v.rows, depth]).cast::<F32>()
     };
     let last = full::<I32>([v.rows], last.cast::<I32>());
     let state = attend(cache, &sequence, heads.kv, lo, end, last, query, &rules, v);
     let store = |d: usize, t: Tile<F32>| {
         let tile = to.out.tile((b, split, heads.first, d), [1, 1, v.rows, v.sub]);
+        let tile = tile.inside_axis(0).inside_axis(1).inside_axis(3);
         tile.limit(2, heads.end).store(t.cast::<O>());
     };
     let store_lse = |t: Tile<F32>| {

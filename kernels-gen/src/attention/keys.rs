@@ -63,11 +63,13 @@ impl Sequence {
     }
 }
 
-/// A block of keys of one head: `block_n` of them from `n0` on, none at or past `end`.
+/// A block of keys of one head: `block_n` of them from `n0` on. Those at or past the sequence's end are
+/// not read (values) or may be anything (keys).
 pub struct Block<KV: Float> {
     cache: Cache<KV>,
     head: Index,
-    end: Index,
+    /// Number of keys of the sequence.
+    len: Index,
     n0: Index,
     /// Page and slot of the block's first key, or its row; for single rows, each key's row.
     page: Index,
@@ -94,14 +96,7 @@ impl<KV: Float> Cache<KV> {
     }
 
     /// The keys `n0 .. n0 + block_n` of a sequence.
-    pub fn block(
-        &self,
-        sequence: &Sequence,
-        head: Index,
-        n0: Index,
-        end: Index,
-        v: &Attention,
-    ) -> Block<KV> {
+    pub fn block(&self, sequence: &Sequence, head: Index, n0: Index, v: &Attention) -> Block<KV> {
         let zero = konst::<I64>(0);
         let (mut page, mut slot, mut rows) = (zero, zero, Vec::new());
         match self {
@@ -116,14 +111,14 @@ impl<KV: Float> Cache<KV> {
                 for j in 0..v.block_n / v.sub {
                     let n = iota::<I32>(v.sub) + (n0 + j * v.sub).cast::<I32>(); // [sub]
                     let entry = n / size + sequence.first.cast::<I32>();
-                    let entry = select(n.lt(end.cast::<I32>()), entry, -1);
+                    let entry = select(n.lt(sequence.len.cast::<I32>()), entry, -1);
                     let page =
                         sequence.indices.map_or(entry, |t| t.gather((entry,), [v.sub]).load_or(-1));
                     rows.push(select(page.ge(0) & entry.ge(0), page * size + n % size, -1));
                 }
             }
         }
-        Block { cache: *self, head, end, n0, page, slot, rows }
+        Block { cache: *self, head, len: sequence.len, n0, page, slot, rows }
     }
 }
 
@@ -134,40 +129,46 @@ impl<KV: Float> Block<KV> {
         match self.cache {
             Cache::Transposed { k, .. } => {
                 let at = (self.page, self.head, d, self.slot + from);
-                let tile = k.tile(at, [1, 1, depth, v.sub]).inside_axis(3);
+                let tile = k.tile(at, [1, 1, depth, v.sub]).inside();
                 tile.load().reshape([depth, v.sub]).cast::<F32>()
             }
             Cache::Blocks { k, .. } => {
                 let at = (self.page, self.slot + from, self.head, d);
-                let tile = k.tile(at, [1, v.sub, 1, depth]).inside_axis(1);
+                let tile = k.tile(at, [1, v.sub, 1, depth]).inside();
                 tile.load().reshape([v.sub, depth]).cast::<F32>().t()
             }
             Cache::Ragged { k, .. } => {
                 let tile = k.tile((self.slot + from, self.head, d), [v.sub, 1, depth]);
+                let tile = tile.inside_axis(1).inside_axis(2);
                 tile.load().reshape([v.sub, depth]).cast::<F32>().t()
             }
             Cache::Rows { k, .. } => {
                 let tile = k.tile((self.rows[j], self.head, d), [v.sub, 1, depth]);
+                let tile = tile.inside_axis(1).inside_axis(2);
                 tile.load().reshape([v.sub, depth]).cast::<F32>().t()
             }
         }
     }
 
-    /// Values of the keys of register tile `j`, elements `d .. d + sub`: `[sub, sub]`, 0 at or past the
-    /// end, whatever is in memory there.
+    /// Values of the keys of register tile `j`, elements `d .. d + sub`: `[sub, sub]`, 0 past the
+    /// sequence's end, whatever is in memory there.
     pub fn values(&self, j: usize, d: usize, a: &Attention) -> Tile<F32> {
         let from = j * a.sub;
-        let left = self.end - self.n0;
+        let left = self.len - self.n0;
         let tile = match self.cache {
             Cache::Blocks { v, .. } | Cache::Transposed { v, .. } => {
                 let at = (self.page, self.slot + from, self.head, d);
-                v.tile(at, [1, a.sub, 1, a.sub]).limit(1, self.slot + left).load()
+                let tile = v.tile(at, [1, a.sub, 1, a.sub]).limit(1, self.slot + left);
+                tile.inside_axis(0).inside_axis(2).inside_axis(3).load()
             }
             Cache::Ragged { v, .. } => {
                 let tile = v.tile((self.slot + from, self.head, d), [a.sub, 1, a.sub]);
-                tile.limit(0, self.slot + left).load()
+                tile.limit(0, self.slot + left).inside_axis(1).inside_axis(2).load()
             }
-            Cache::Rows { v, .. } => v.tile((self.rows[j], self.head, d), [a.sub, 1, a.sub]).load(),
+            Cache::Rows { v, .. } => {
+                let tile = v.tile((self.rows[j], self.head, d), [a.sub, 1, a.sub]);
+                tile.inside_axis(1).inside_axis(2).load()
+            }
         };
         tile.reshape([a.sub, a.sub]).cast::<F32>()
     }

@@ -55,6 +55,7 @@ pub fn prefill<Q: Float, KV: Float, O: Float>(
         let end = select(causal.ne(0), seen, sequence.len);
         let query = |d: Index, depth: usize| {
             let tile = q.tile((token, head, d), [v.rows, 1, depth]).limit(0, q_end);
+            let tile = tile.inside_axis(1).inside_axis(2);
             tile.load().reshape([v.rows, depth]).cast::<F32>()
         };
         let last = iota::<I32>(v.rows) + position.cast::<I32>(); // [rows]
@@ -62,6 +63,7 @@ pub fn prefill<Q: Float, KV: Float, O: Float>(
         let sink = sinks.map(|s| full::<F32>([v.rows], s.get((head,))));
         let store = |d: usize, t: Tile<F32>| {
             let tile = to.out.tile((token, 0, head, d), [v.rows, 1, 1, v.sub]);
+            let tile = tile.inside_axis(1).inside_axis(2).inside_axis(3);
             tile.limit(0, q_end).store(t.cast::<O>());
         };
         let store_lse = |t: Tile<F32>| {

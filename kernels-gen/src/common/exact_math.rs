@@ -13,15 +13,15 @@ const LN2_HI: f32 = 0.693_359_4;
 const LN2_LO: f32 = -2.121_944_4e-4;
 const EXP: [f32; 5] = [0.5, 0.166_665_76, 0.041_666_467, 0.008_363_182, 0.001_393_365_2];
 const LN: [f32; 9] = [
-    0.333_333_31,
+    0.333_333_3,
     -0.249_999_9,
     0.200_007_08,
-    -0.166_684_81,
+    -0.166_684_8,
     0.142_499_37,
     -0.124_110_505,
     0.116_615_11,
     -0.115_712_01,
-    0.071_497_537,
+    0.071_497_54,
 ];
 /// Below this exp is 0.
 const EXP_MIN: f32 = -87.0;
@@ -78,7 +78,12 @@ pub fn uniform(r: Tile<U32>) -> Tile<F32> {
 
 /// `exp(d)` for d ≤ 0 on the mass grid; see [`MASS_GRID`].
 pub fn mass(d: Tile<F32>) -> Tile<F64> {
-    (exp(d).cast::<F64>() + MASS_GRID) - MASS_GRID
+    on_grid(exp(d))
+}
+
+/// A weight in [0, 1], rounded to the mass grid.
+pub fn on_grid(weight: Tile<F32>) -> Tile<F64> {
+    (weight.cast::<F64>() + MASS_GRID) - MASS_GRID
 }
 
 /// The order of floats as the order of i32: monotone, −0 (which sorts below 0) aside.

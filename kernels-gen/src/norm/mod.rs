@@ -19,7 +19,10 @@ use tilewright_dsl::prelude::*;
 pub fn entries() -> Vec<OpEntry> {
     vec![
         OpEntry { spec: spec::rmsnorm(), impls: Box::new(|caps| impls(caps, rmsnorm_impl)) },
-        OpEntry { spec: spec::add_rmsnorm(), impls: Box::new(|caps| impls(caps, add_rmsnorm_impl)) },
+        OpEntry {
+            spec: spec::add_rmsnorm(),
+            impls: Box::new(|caps| impls(caps, add_rmsnorm_impl)),
+        },
         OpEntry { spec: spec::layernorm(), impls: Box::new(|caps| impls(caps, layernorm_impl)) },
         OpEntry { spec: spec::qk_norm(), impls: Box::new(|caps| impls(caps, qk_norm_impl)) },
     ]

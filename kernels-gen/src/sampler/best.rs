@@ -15,10 +15,7 @@ const NONE: i32 = i32::MAX;
 impl Best {
     /// Nothing yet; `width` pairs are offered at once.
     pub(super) fn none(width: usize) -> Best {
-        Best {
-            score: full::<F32>([width], f32::NEG_INFINITY),
-            token: full::<I32>([width], NONE),
-        }
+        Best { score: full::<F32>([width], f32::NEG_INFINITY), token: full::<I32>([width], NONE) }
     }
 
     /// Takes in pairs whose tokens are above all before.

@@ -6,8 +6,8 @@
 //! so are masses (they lie on a grid that f64 sums hold exactly), whatever their order.
 
 use super::best::temper;
-use super::scan::{BLOCK, block_of};
-use crate::common::exact_math::{mass, order_key};
+use super::scan::{BLOCK, piece_of};
+use crate::common::exact_math::{exp, from_order_key, mass, on_grid, order_key, order_key_one};
 use tilewright_dsl::prelude::*;
 
 /// Elements whose masses are summed at once.
@@ -20,6 +20,8 @@ pub(super) struct Candidates {
     pub(super) value: ViewMut<F32, 2>,
     /// `[batch, vocab]`.
     pub(super) token: ViewMut<I32, 2>,
+    /// `[batch, vocab]`: exp(value − highest), once a cut by mass has noted it.
+    pub(super) weight: ViewMut<F32, 2>,
     /// Which row.
     pub(super) row: Index,
     /// How many.
@@ -58,15 +60,19 @@ pub(super) fn list<X: Float>(
             for b in range(group, end, 1) {
                 let own = tempered(full::<F32>([1], block_max.get((row, b)))).max_all();
                 if own >= bound {
-                    let y = tempered(block_of(logits, row, b)); // [BLOCK]
-                    let kept = y.ge(bound) & y.gt(f32::NEG_INFINITY);
-                    let places = select(kept, 1, 0).cumsum(0);
-                    let at = select(kept, places + (len.cast::<I32>() - 1), -1);
-                    let at = at.reshape([1, BLOCK]);
-                    let id = iota::<I32>(BLOCK) + (b * BLOCK).cast::<I32>();
-                    value.gather((row, at), [1, BLOCK]).store(y);
-                    token.gather((row, at), [1, BLOCK]).store(id);
-                    len += select::<I32, _>(kept, 1, 0).sum_all().cast::<I64>();
+                    for k in range(b * BLOCK, (b + 1) * BLOCK, WIDTH) {
+                        let y = tempered(piece_of(logits, row, k, WIDTH)); // [WIDTH]
+                        let kept = y.ge(bound) & y.gt(f32::NEG_INFINITY);
+                        if kept.any_all() {
+                            let places = select(kept, 1, 0).cumsum(0);
+                            let at = select(kept, places + (len.cast::<I32>() - 1), -1);
+                            let at = at.reshape([1, WIDTH]);
+                            let id = iota::<I32>(WIDTH) + k.cast::<I32>();
+                            value.gather((row, at), [1, WIDTH]).store(y);
+                            token.gather((row, at), [1, WIDTH]).store(id);
+                            len += select::<I32, _>(kept, 1, 0).sum_all().cast::<I64>();
+                        }
+                    }
                 }
             }
         }
@@ -91,37 +97,90 @@ impl Candidates {
 
 /// The mass of one value.
 fn mass_of(list: &Candidates, key: Scalar<I32>) -> Scalar<F64> {
-    let y = crate::common::exact_math::from_order_key(key);
+    let y = from_order_key(key);
     mass(full::<F32>([8], y - list.highest)).max_all()
+}
+
+/// One probe of a bisection: what the candidates with a key of at least `key` amount to, and the keys
+/// of candidates next to it.
+#[derive(Clone, Copy)]
+struct Probe<E> {
+    amount: Scalar<E>,
+    /// The least key at or above.
+    at_least: Scalar<I32>,
+    /// The greatest key below.
+    below: Scalar<I32>,
 }
 
 /// How many candidates have a key of at least `key`.
 #[kernel]
-fn count_from(list: &Candidates, key: Scalar<I32>) -> Scalar<I32> {
+fn count_from(list: &Candidates, key: Scalar<I32>) -> Probe<I32> {
     let mut count = zeros::<I32>([BLOCK]);
+    let mut at_least = full::<I32>([BLOCK], i32::MAX);
+    let mut below = full::<I32>([BLOCK], i32::MIN);
     for k in range(0, list.len, BLOCK) {
         let (y, inside) = list.values(k, BLOCK);
-        count += select(inside & order_key(y).ge(key), 1, 0);
+        let own = order_key(y);
+        let (high, low) = (inside & own.ge(key), inside & own.lt(key));
+        count += select(high, 1, 0);
+        at_least = at_least.min(select(high, own, i32::MAX));
+        below = below.max(select(low, own, i32::MIN));
     }
-    count.sum_all()
+    Probe { amount: count.sum_all(), at_least: at_least.min_all(), below: below.max_all() }
 }
 
-/// The mass of the candidates with a key of at least `key`.
+/// The mass of the candidates with a key of at least `key`, from their weights.
 #[kernel]
-fn mass_from(list: &Candidates, key: Scalar<I32>) -> Scalar<F64> {
+fn mass_from(list: &Candidates, key: Scalar<I32>) -> Probe<F64> {
     let mut sum = zeros::<F64>([WIDTH]);
+    let mut at_least = full::<I32>([WIDTH], i32::MAX);
+    let mut below = full::<I32>([WIDTH], i32::MIN);
     for k in range(0, list.len, WIDTH) {
         let (y, inside) = list.values(k, WIDTH);
-        let counts = inside & order_key(y).ge(key);
-        sum += select(counts, mass(y - list.highest), 0.0);
+        let own = order_key(y);
+        let (high, low) = (inside & own.ge(key), inside & own.lt(key));
+        let weight = list.weight.tile((list.row, k), [1, WIDTH]).limit(1, list.len).load();
+        sum += on_grid(select(high, weight.reshape([WIDTH]), 0.0));
+        at_least = at_least.min(select(high, own, i32::MAX));
+        below = below.max(select(low, own, i32::MIN));
     }
-    sum.sum_all()
+    Probe { amount: sum.sum_all(), at_least: at_least.min_all(), below: below.max_all() }
+}
+
+/// Notes each candidate's weight, exp(value − highest).
+#[kernel]
+fn weigh(list: &Candidates) {
+    for k in range(0, list.len, WIDTH) {
+        let (y, _) = list.values(k, WIDTH);
+        let place = list.weight.tile((list.row, k), [1, WIDTH]).limit(1, list.len);
+        place.store(exp(y - list.highest));
+    }
 }
 
 /// The middle of two keys, rounded up.
 fn middle(low: Scalar<I32>, high: Scalar<I32>) -> Scalar<I32> {
     let (low, high) = (low.cast::<I64>(), high.cast::<I64>());
     (low + (high - low + 1) / 2).cast::<I32>()
+}
+
+/// The greatest key of a candidate between `low` and `high` (keys of candidates, the first of which will
+/// do) from which on the candidates amount to enough. Both ends move to keys that exist, so a run of
+/// equal candidates ends it at once.
+#[kernel]
+fn bisect<E: Number>(
+    low: Scalar<I32>,
+    high: Scalar<I32>,
+    probe: impl Fn(Scalar<I32>) -> Probe<E>,
+    enough: Scalar<E>,
+) -> Scalar<I32> {
+    let (mut low, mut high) = (low, high);
+    while low < high {
+        let found = probe(middle(low, high));
+        let reached = found.amount.ge(enough);
+        low = select(reached, found.at_least, low);
+        high = select(reached, high, found.below);
+    }
+    low
 }
 
 /// The cut of min-p: the least key whose value is not further than `floor` below the highest.
@@ -140,16 +199,10 @@ pub(super) fn cut_min(list: &Candidates, floor: Scalar<F32>) -> Cut {
 #[kernel]
 pub(super) fn cut_k(list: &Candidates, cut: Cut, k: Scalar<I32>) -> Cut {
     let mut cut = cut;
-    if count_from(list, cut.key) > k {
-        let mut low = cut.key;
-        let mut high = crate::common::exact_math::order_key_one(list.highest);
-        while low < high {
-            let mid = middle(low, high);
-            let reached = count_from(list, mid).ge(k);
-            low = select(reached, mid, low);
-            high = select(reached, high, mid - 1);
-        }
-        cut = Cut { key: low, ties: k - count_from(list, low + 1) };
+    if count_from(list, cut.key).amount > k {
+        let highest = order_key_one(list.highest);
+        let key = bisect(cut.key, highest, |key| count_from(list, key), k);
+        cut = Cut { key, ties: k - count_from(list, key + 1).amount };
     }
     cut
 }
@@ -157,26 +210,26 @@ pub(super) fn cut_k(list: &Candidates, cut: Cut, k: Scalar<I32>) -> Cut {
 /// The cut that leaves the shortest prefix with a mass of at least `p` of the total: `whole`, or what
 /// `cut` leaves.
 #[kernel]
-pub(super) fn cut_p(list: &Candidates, cut: Cut, p: Scalar<F32>, whole: Option<Scalar<F64>>) -> Cut {
-    let above = mass_from(list, cut.key + 1);
-    let equal = count_from(list, cut.key) - count_from(list, cut.key + 1);
+pub(super) fn cut_p(
+    list: &Candidates,
+    cut: Cut,
+    p: Scalar<F32>,
+    whole: Option<Scalar<F64>>,
+) -> Cut {
+    weigh(list);
+    let above = mass_from(list, cut.key + 1).amount;
+    let equal = count_from(list, cut.key).amount - count_from(list, cut.key + 1).amount;
     let equal = equal.min(cut.ties);
     let listed = above + equal.cast::<F64>() * mass_of(list, cut.key);
     let target = p.cast::<F64>() * whole.unwrap_or(listed);
-    let mut low = cut.key;
-    let mut high = crate::common::exact_math::order_key_one(list.highest);
-    while low < high {
-        let mid = middle(low, high);
-        let reached = mass_from(list, mid).ge(target);
-        low = select(reached, mid, low);
-        high = select(reached, high, mid - 1);
-    }
+    let highest = order_key_one(list.highest);
+    let low = bisect(cut.key, highest, |key| mass_from(list, key), target);
     let mut ties = equal;
     if low > cut.key {
-        ties = count_from(list, low) - count_from(list, low + 1);
+        ties = count_from(list, low).amount - count_from(list, low + 1).amount;
     }
     // The fewest of the ties that reach the target: the quotient, right to within one.
-    let above = mass_from(list, low + 1);
+    let above = mass_from(list, low + 1).amount;
     let each = mass_of(list, low);
     let mut needed = ((target - above) / each).ceil();
     needed = select((above + (needed - 1.0) * each).ge(target), needed - 1.0, needed);

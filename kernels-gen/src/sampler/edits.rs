@@ -41,7 +41,7 @@ pub(super) fn apply_logit_bias(
         if id >= 0 && id < vocab {
             logits.set((row, id), logits.get((row, id)) + bias_values.get((row, i)));
         } else {
-            code = code | Status::BadToken as i32;
+            code |= Status::BadToken as i32;
         }
     }
     status.set((row,), code);

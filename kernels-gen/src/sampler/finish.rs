@@ -22,6 +22,7 @@ fn filtered<X: Float>(
     chunks: ChunksIn,
     value: ViewMut<F32, 2>,
     token: ViewMut<I32, 2>,
+    weight: ViewMut<F32, 2>,
 ) -> (Candidates, Cut) {
     let row = program_id(0);
     let vocab = logits.dim(1).cast::<I32>();
@@ -47,7 +48,7 @@ fn filtered<X: Float>(
         }
     }
     let len = list(logits, block_max, value, token, row, Some(temperature), bound);
-    let list = Candidates { value, token, row, len, highest };
+    let list = Candidates { value, token, weight, row, len, highest };
     let mut cut = cut_min(&list, state.get((row, FLOOR)));
     if top_k > 0 && top_k < vocab {
         cut = cut_k(&list, cut, top_k);
@@ -73,6 +74,7 @@ pub(super) fn draw<X: Float>(
     chunks: ChunksIn,
     value: ViewMut<F32, 2>,
     token: ViewMut<I32, 2>,
+    weight: ViewMut<F32, 2>,
     ids: ViewMut<I32, 1>,
 ) {
     let row = program_id(0);
@@ -91,7 +93,7 @@ pub(super) fn draw<X: Float>(
     }
     if mode >= LISTED {
         let (list, cut) =
-            filtered(logits, block_max, params, mode, state, chunks, value, token);
+            filtered(logits, block_max, params, mode, state, chunks, value, token, weight);
         let draws = Draws::new(seed.get((row,)), offset.get((row,)));
         let mut best = Best::none(WIDTH);
         let mut tied = konst::<I32>(0);
@@ -119,6 +121,7 @@ pub(super) fn mask<X: Float>(
     chunks: ChunksIn,
     value: ViewMut<F32, 2>,
     token: ViewMut<I32, 2>,
+    weight: ViewMut<F32, 2>,
     ids: View<I32, 1>,
     out: ViewMut<F32, 2>,
 ) {
@@ -146,7 +149,7 @@ pub(super) fn mask<X: Float>(
     }
     if mode >= LISTED {
         let (list, cut) =
-            filtered(logits, block_max, params, mode, state, chunks, value, token);
+            filtered(logits, block_max, params, mode, state, chunks, value, token, weight);
         let mut tied = konst::<I32>(0);
         for k in range(0, list.len, WIDTH) {
             let (y, kept, now) = survivors(&list, cut, k, WIDTH, tied);

@@ -52,11 +52,8 @@ fn with_scan(def: ImplDef, dtype: DType, sums: bool) -> ImplDef {
         })
     };
     let mut args = vec![Arg::tensor("logits"), Arg::workspace("block_max")];
-    let mut def = def.dtype("logits", dtype).workspace(
-        "block_max",
-        DType::F32,
-        &["batch", &blocks()],
-    );
+    let mut def =
+        def.dtype("logits", dtype).workspace("block_max", DType::F32, &["batch", &blocks()]);
     if sums {
         args.push(Arg::workspace("sums"));
         def = def.workspace("sums", DType::F32, &["batch", &chunks(), "2"]);
@@ -96,7 +93,8 @@ fn with_plan(dtype: DType, drawn: bool, ids: Arg) -> ImplDef {
         .workspace(CHUNK_SCRATCH[2], DType::F64, by_chunk)
         .workspace(CHUNK_SCRATCH[3], DType::F32, &["batch", &chunks, "8"])
         .workspace("candidates", DType::F32, &["batch", "vocab"])
-        .workspace("candidate_tokens", DType::I32, &["batch", "vocab"]);
+        .workspace("candidate_tokens", DType::I32, &["batch", "vocab"])
+        .workspace("weights", DType::F32, &["batch", "vocab"]);
 
     let name = format!("sampler.row_plan.{dtype}");
     let staged = name.clone();
@@ -177,9 +175,10 @@ fn sample_impl(dtype: DType) -> ImplDef {
                 let (modes, state) = (s.view("modes"), s.view("state"));
                 let chunks = chunks_in(s);
                 let (value, token) = (s.view_mut("value"), s.view_mut("token"));
-                let ids = s.view_mut("ids");
+                let (weight, ids) = (s.view_mut("weight"), s.view_mut("ids"));
                 draw::<X>(
-                    logits, block_max, params, seed, offset, modes, state, chunks, value, token, ids,
+                    logits, block_max, params, seed, offset, modes, state, chunks, value, token,
+                    weight, ids,
                 )
             })
         })
@@ -189,7 +188,7 @@ fn sample_impl(dtype: DType) -> ImplDef {
     args.extend(tensors(&["seed", "offset"]));
     args.extend(scratch(&["modes", "state"]));
     args.extend(scratch(&CHUNK_SCRATCH));
-    args.extend(scratch(&["candidates", "candidate_tokens"]));
+    args.extend(scratch(&["candidates", "candidate_tokens", "weights"]));
     args.push(Arg::tensor("ids"));
     with_plan(dtype, true, Arg::tensor("ids")).launch(name, Box::new(make), args, &["batch"])
 }
@@ -209,9 +208,11 @@ fn filter_impl(dtype: DType) -> ImplDef {
                 let (modes, state) = (s.view("modes"), s.view("state"));
                 let chunks = chunks_in(s);
                 let (value, token) = (s.view_mut("value"), s.view_mut("token"));
+                let weight = s.view_mut("weight");
                 let (ids, out) = (s.view("ids"), s.view_mut("out"));
                 mask::<X>(
-                    logits, block_max, params, modes, state, chunks, value, token, ids, out,
+                    logits, block_max, params, modes, state, chunks, value, token, weight, ids,
+                    out,
                 )
             })
         })
@@ -220,11 +221,14 @@ fn filter_impl(dtype: DType) -> ImplDef {
     args.extend(tensors(&PARAMS));
     args.extend(scratch(&["modes", "state"]));
     args.extend(scratch(&CHUNK_SCRATCH));
-    args.extend(scratch(&["candidates", "candidate_tokens", "ids"]));
+    args.extend(scratch(&["candidates", "candidate_tokens", "weights", "ids"]));
     args.push(Arg::tensor("out"));
-    with_plan(dtype, false, Arg::workspace("ids"))
-        .workspace("ids", DType::I32, &["batch"])
-        .launch(name, Box::new(make), args, &["batch"])
+    with_plan(dtype, false, Arg::workspace("ids")).workspace("ids", DType::I32, &["batch"]).launch(
+        name,
+        Box::new(make),
+        args,
+        &["batch"],
+    )
 }
 
 pub(super) fn top_logprobs_impls() -> Vec<ImplDef> {

@@ -103,4 +103,3 @@ pub(super) fn row_plan<X: Float>(
     status.set((row,), code);
     ids.set((row,), chosen);
 }
-

@@ -15,7 +15,12 @@ pub(super) fn block_of<X: Float>(logits: View<X, 2>, row: Index, block: Index) -
 }
 
 /// The `len` logits from `start` on, −inf past the vocabulary.
-pub(super) fn piece_of<X: Float>(logits: View<X, 2>, row: Index, start: Index, len: usize) -> Tile<F32> {
+pub(super) fn piece_of<X: Float>(
+    logits: View<X, 2>,
+    row: Index,
+    start: Index,
+    len: usize,
+) -> Tile<F32> {
     let tile = logits.tile((row, start), [1, len]).load_or(f32::NEG_INFINITY);
     tile.reshape([len]).cast::<F32>()
 }
@@ -70,7 +75,12 @@ pub(super) fn first_max<X: Float>(
 /// A value that at least `k` of the row's block maxima reach, and not many more: at least `k` logits
 /// reach it. −inf where there are fewer than `k` blocks.
 #[kernel]
-pub(super) fn kth_bound(block_max: View<F32, 2>, row: Index, k: Scalar<I32>, highest: Scalar<F32>) -> Scalar<F32> {
+pub(super) fn kth_bound(
+    block_max: View<F32, 2>,
+    row: Index,
+    k: Scalar<I32>,
+    highest: Scalar<F32>,
+) -> Scalar<F32> {
     use crate::common::exact_math::{from_order_key, order_key, order_key_one};
     let blocks = block_max.dim(1);
     let mut low = order_key_one(konst::<F32>(f32::NEG_INFINITY)).cast::<I64>();

@@ -7,7 +7,7 @@
 use super::best::{Best, Draws, temper, temper_one};
 use super::row_plan::{ALL, HIGHEST, LISTED_BY_MASS};
 use super::scan::{BLOCK, CHUNK, piece_of};
-use crate::common::exact_math::{MASS_GRID, MAX_NOISE, exp};
+use crate::common::exact_math::{MAX_NOISE, exp, on_grid};
 use tilewright_dsl::prelude::*;
 
 /// Elements handled at once: the noise and the masses want their temporaries in registers.
@@ -31,7 +31,8 @@ pub(super) struct Chunks<V, I, M, L> {
 }
 
 /// [`Chunks`] to be written.
-pub(super) type ChunksOut = Chunks<ViewMut<F32, 2>, ViewMut<I32, 2>, ViewMut<F64, 2>, ViewMut<F32, 3>>;
+pub(super) type ChunksOut =
+    Chunks<ViewMut<F32, 2>, ViewMut<I32, 2>, ViewMut<F64, 2>, ViewMut<F32, 3>>;
 /// [`Chunks`] to be read.
 pub(super) type ChunksIn = Chunks<View<F32, 2>, View<I32, 2>, View<F64, 2>, View<F32, 3>>;
 
@@ -79,7 +80,7 @@ pub(super) fn sweep<X: Float>(
                 for k in range(b * BLOCK, (b + 1) * BLOCK, WIDTH) {
                     let d = temper(piece_of(logits, row, k, WIDTH), temperature) - highest;
                     let e = exp(d); // [WIDTH]
-                    mass += (e.cast::<F64>() + MASS_GRID) - MASS_GRID;
+                    mass += on_grid(e);
                     for (level, sum) in LEVELS.iter().zip(levels.iter_mut()) {
                         *sum += select(d.ge(-*level), e, 0.0);
                     }

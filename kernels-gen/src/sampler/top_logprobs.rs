@@ -59,7 +59,7 @@ pub(super) fn top_logprobs<X: Float>(
     let top_n = report.ids.dim(1);
     let bound = kth_bound(block_max, row, top_n.cast::<I32>(), highest);
     let len = list(logits, block_max, value, token, row, None, bound);
-    let list = Candidates { value, token, row, len, highest };
+    let list = Candidates { value, token, weight: value, row, len, highest };
     // The last output's key and token; the next is the greatest after it.
     let mut key = konst::<I32>(i32::MAX);
     let mut id = konst::<I32>(-1);
@@ -84,7 +84,11 @@ pub(super) fn top_logprobs<X: Float>(
         id = next_id;
     }
     let at = chosen.get((row,)).cast::<I64>();
-    let own = select(at.ge(0) & at.lt(logits.dim(1)), logits.get((row, at)).cast::<F32>(), f32::NEG_INFINITY);
+    let own = select(
+        at.ge(0) & at.lt(logits.dim(1)),
+        logits.get((row, at)).cast::<F32>(),
+        f32::NEG_INFINITY,
+    );
     let mut rank = konst::<I32>(0);
     for b in range(0, block_max.dim(1), 1) {
         if block_max.get((row, b)) > own {

@@ -17,7 +17,10 @@ use tilewright_dsl::prelude::*;
 pub fn entries() -> Vec<OpEntry> {
     vec![
         OpEntry { spec: spec::softmax(), impls: Box::new(|caps| impls(caps, softmax_impl)) },
-        OpEntry { spec: spec::log_softmax(), impls: Box::new(|caps| impls(caps, log_softmax_impl)) },
+        OpEntry {
+            spec: spec::log_softmax(),
+            impls: Box::new(|caps| impls(caps, log_softmax_impl)),
+        },
     ]
 }
 

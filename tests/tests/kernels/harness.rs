@@ -19,7 +19,6 @@ pub enum Backend {
     Compiled,
 }
 
-pub static PERF: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 /// Both.
 pub const BACKENDS: [Backend; 2] = [Backend::Interp, Backend::Compiled];
 
@@ -444,19 +443,6 @@ fn execute(kernel: &Kernel, func: &Func, held: &mut [Result<Tensor, f64>], grid:
     let programs: i64 = grid.iter().product();
     kernel.run(&words, grid, programs / 2, programs);
     kernel.run(&words, grid, 0, programs / 2);
-    if PERF.load(std::sync::atomic::Ordering::Relaxed) {
-        let mut best = f64::MAX;
-        for _ in 0..20 {
-            let cpu = || std::fs::read_to_string("/proc/thread-self/schedstat").unwrap().split(' ').next().unwrap().parse::<f64>().unwrap();
-            let t = std::time::Instant::now();
-            let c = cpu();
-            kernel.run(&words, grid, 0, programs);
-            let c = cpu() - c;
-            let w = t.elapsed().as_secs_f64();
-            best = best.min(if w < 1e-4 { w } else { w.min(c * 1e-9) });
-        }
-        println!("PERF {:60} {:10.1} us  grid {grid:?}", func.name, best * 1e6);
-    }
     for (held, memory) in held.iter_mut().zip(memory) {
         if let (Ok(t), Some(m)) = (held, memory) {
             t.bytes = m.bytes().to_vec();

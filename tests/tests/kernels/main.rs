@@ -9,7 +9,6 @@ mod gemm;
 mod harness;
 mod moe;
 mod norm;
-mod perf;
 mod quant;
 mod rope;
 mod sampler;
