@@ -52,7 +52,7 @@ pub(crate) fn run(args: &[String]) -> Result {
 }
 
 fn clippy() -> Result {
-    let mut command = shell::cargo(&["clippy", "--workspace", "--all-targets"]);
+    let mut command = shell::cargo(&["clippy", "--workspace", "--all-targets", "--keep-going"]);
     command.args(PROFILE).args(["--", "-D", "warnings"]);
     shell::run(command)
 }
