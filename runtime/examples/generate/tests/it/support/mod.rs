@@ -1,6 +1,7 @@
 //! Shared by the tests of this crate: where the demo model is, reference data, and a model in f64.
 
 pub(crate) mod dequant;
+mod knobs;
 pub(crate) mod npy;
 pub(crate) mod oracle;
 pub(crate) mod run;
@@ -11,10 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The demo model: `$TILEWRIGHT_MODEL`, or where the test command puts it.
 pub(crate) fn model_path() -> PathBuf {
-    if let Some(path) = std::env::var_os("TILEWRIGHT_MODEL") {
-        return path.into();
-    }
-    workspace().join("target/demo/SmolLM2-135M-Instruct.Q4_1.gguf")
+    knobs::model()
+        .unwrap_or_else(|| workspace().join("target/demo/SmolLM2-135M-Instruct.Q4_1.gguf"))
 }
 
 /// The demo model, opened; says how to get it when it is not there.
