@@ -24,16 +24,32 @@ fn largest_error(got: &[Vec<f32>], references: &[Reference]) -> f64 {
     pairs.map(|(g, w)| f64::from((g - w).abs())).fold(0.0, f64::max)
 }
 
-/// What both modes are asked: logits within `limit`, teacher-forced choices, and free-running text.
-fn check_against_reference(activations: Activations, limit: f64) {
+/// `‖got − want‖ / ‖want‖` over the logits of all prompts.
+fn joint_error(got: &[Vec<f32>], references: &[Reference]) -> f64 {
+    let want: Vec<f32> = references.iter().flat_map(|r| &r.logits).copied().collect();
+    support::relative_error(&got.concat(), &want)
+}
+
+/// What a mode is held to.
+struct Limits {
+    /// Relative error of the logits of all prompts together.
+    joint: f64,
+    /// Relative error of each prompt's.
+    each: f64,
+}
+
+/// What both modes are asked: logits within limits, teacher-forced choices, and free-running text.
+fn check_against_reference(activations: Activations, limits: Limits) {
     let (file, references) = demo();
     let model = load(&file, 2, activations);
     let follow: Vec<Vec<u32>> = references.iter().map(|r| r.greedy.clone()).collect();
     let steps = logits(&model, &prompts(&references), &follow, 23);
     for (got, r) in steps[0].iter().zip(&references) {
         let error = support::relative_error(got, &r.logits);
-        assert!(error <= limit, "{activations:?} {:?}: relative error {error:.2e}", r.prompt);
+        assert!(error <= limits.each, "{activations:?} {:?}: error {error:.2e}", r.prompt);
     }
+    let joint = joint_error(&steps[0], &references);
+    assert!(joint <= limits.joint, "{activations:?}: error {joint:.2e} over all prompts");
     let safe = 2.0 * largest_error(&steps[0], &references);
     for (i, step) in steps.iter().enumerate() {
         for (got, r) in step.iter().zip(&references).filter(|(_, r)| r.margins[i] > safe) {
@@ -53,12 +69,15 @@ fn check_against_reference(activations: Activations, limit: f64) {
 
 #[test]
 fn f32_activations_agree_with_the_reference() {
-    check_against_reference(Activations::F32, 1e-3);
+    check_against_reference(Activations::F32, Limits { joint: 1e-3, each: 1e-3 });
 }
 
+/// A single short prompt may be further off than all together: this model answers the rounding of its
+/// first tokens so strongly that exact arithmetic on activations rounded to int8 in groups of 32 is off
+/// by 1e-2 to 7e-2 too, the most for five tokens.
 #[test]
 fn int8_activations_agree_with_the_reference() {
-    check_against_reference(Activations::Int8, 3e-2);
+    check_against_reference(Activations::Int8, Limits { joint: 3e-2, each: 1e-1 });
 }
 
 #[test]
