@@ -1,4 +1,5 @@
 //! Compiles the kernels for the targets whose features are on, and leaves one pack file in OUT_DIR.
+#![allow(clippy::print_stdout, reason = "a build script speaks to cargo on standard output")]
 
 mod compiler;
 mod knobs;

@@ -6,6 +6,7 @@ mod jobs;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use tilewright_abi::{KernelDesc, Manifest, OpImpl, PackWriter, TargetId};
 use tilewright_codegen::target::TargetDesc;
@@ -122,17 +123,56 @@ fn manifest(target: &TargetDesc) -> Manifest {
     manifest
 }
 
+/// A kernel takes seconds; one that takes this long never ends.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// What each thread compiles, and since when.
+type Running = Mutex<BTreeMap<usize, Instant>>;
+
+/// Ends the build with the name of a kernel that takes longer than [`LIMIT`]: LLVM cannot be stopped
+/// from outside, and a build that hangs says nothing.
+fn watch(jobs: &[Job<'_>], running: &Running, workers: &AtomicUsize) {
+    while workers.load(Ordering::Acquire) > 0 {
+        std::thread::sleep(Duration::from_millis(20));
+        let running = running.lock().unwrap_or_else(|e| e.into_inner());
+        for (job, since) in running.iter() {
+            if since.elapsed() > LIMIT
+                && let Some(job) = jobs.get(*job)
+            {
+                let label = job.label();
+                println!("cargo:error={label}: LLVM was not done after {LIMIT:?}");
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+/// Counts a thread out when it ends, by whatever way.
+struct Leave<'a>(&'a AtomicUsize);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
 /// Results in the order of the jobs.
 fn run(jobs: &[Job<'_>], cache: &Cache, threads: usize) -> Vec<Result<Compiled, String>> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<Compiled, String>)>> = Mutex::default();
+    let threads = threads.clamp(1, jobs.len().max(1));
+    let (running, workers) = (Running::default(), AtomicUsize::new(threads));
     std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+        scope.spawn(|| watch(jobs, &running, &workers));
+        for _ in 0..threads {
             scope.spawn(|| {
+                let _leave = Leave(&workers);
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(i) else { break };
+                    running.lock().unwrap_or_else(|e| e.into_inner()).insert(i, Instant::now());
                     let result = job.run(cache);
+                    running.lock().unwrap_or_else(|e| e.into_inner()).remove(&i);
                     done.lock().unwrap_or_else(|e| e.into_inner()).push((i, result));
                 }
             });
