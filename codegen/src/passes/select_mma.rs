@@ -79,15 +79,15 @@ fn unwiden(f: &mut Func, target: &TargetDesc) {
         TileOp::Cast { x, to: DType::F32, .. } if f.ty(*x).elem() == DType::BF16 => Some(*x),
         _ => None,
     };
-    for n in 0..f.insts.len() {
-        let TileOp::Mma { a, b, acc } = f.insts[n].op else { continue };
+    for i in 0..f.insts.len() {
+        let TileOp::Mma { a, b, acc } = f.insts[i].op else { continue };
         let (m, k, n) = (f.ty(a).shape()[0], f.ty(b).shape()[0], f.ty(b).shape()[1]);
         // Halves of pairs need registers beside the sums: two for each vector of columns.
         let columns = n.div_ceil(target.vector_bytes as usize / 4);
         let fits = m * columns + 2 * columns + 3 <= target.vector_regs as usize;
         let even = k.is_multiple_of(2) && fits;
         if let (Some(a), Some(b), true) = (narrow(f, a), narrow(f, b), even) {
-            f.insts[n].op = TileOp::Mma { a, b, acc };
+            f.insts[i].op = TileOp::Mma { a, b, acc };
         }
     }
 }
