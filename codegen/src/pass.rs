@@ -206,6 +206,7 @@ pub(crate) fn run(
                 }
             }
             Step::Lower => {
+                dump(&mut out, Stage::Sched, "sched", &|| describe(&program));
                 module = lower::cpu::lower(&program, target, &symbol).map_err(|d| vec![d])?;
                 check(&module, options, "lower")?;
                 dump(&mut out, Stage::Lir, "lower", &|| text(&module, target));

@@ -115,6 +115,13 @@ impl Builder {
         v
     }
 
+    /// Makes stack memory at least this large.
+    pub fn grow(&mut self, v: Val, bytes: u64) {
+        if let Op::Alloca { bytes: have } = &mut self.func.insts[v.0 as usize].op {
+            *have = bytes.max(*have);
+        }
+    }
+
     /// Emits at the end of the entry block, so once for all program ids.
     pub fn in_entry(&mut self, f: impl FnOnce(&mut Builder)) {
         let at = self.at;

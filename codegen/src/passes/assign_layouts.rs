@@ -302,8 +302,12 @@ impl State<'_> {
         let mut chain = vec![(v, l)];
         loop {
             let Some((v, l)) = chain.last().cloned() else { return };
-            if self.layouts[v.index()].is_some() || !self.is_only_sliced(v) {
-                return;
+            match &self.layouts[v.index()] {
+                // Another slice of the same value has led here with the same wish.
+                Some(have) if *have == l => break,
+                Some(_) => return,
+                None if !self.is_only_sliced(v) => return,
+                None => {}
             }
             let Some(i) = f.def_inst(v) else { return };
             match &f.inst(i).op {

@@ -13,16 +13,34 @@ use tilewright_ir::{Dim, Layout};
 /// A lane of a register.
 pub(super) type Lane = (Val, u32);
 
-/// Where the elements of a tile live: by packed index, one lane that holds it.
-pub(super) fn places(t: &Tile) -> BTreeMap<u64, Lane> {
-    let mut map = BTreeMap::new();
-    for (r, reg) in t.regs.iter().enumerate() {
+/// Where the elements of a tile live.
+pub(super) struct Places<'a> {
+    tile: &'a Tile,
+    /// By packed index, the first register and lane that hold it.
+    first: BTreeMap<u64, (usize, Lane)>,
+}
+
+impl Places<'_> {
+    /// A lane that holds an element: the one asked for if it does, so that a register that is
+    /// already right is taken as it is.
+    pub(super) fn find(&self, index: u64, lane: u32) -> Option<Lane> {
+        let &(r, (v, first)) = self.first.get(&index)?;
+        let layout = &self.tile.layout;
+        let same = (lane as usize) < layout.size(Dim::Lane) && layout.at(r, lane as usize) == index;
+        Some((v, if same { lane } else { first }))
+    }
+}
+
+/// See [`Places`].
+pub(super) fn places(tile: &Tile) -> Places<'_> {
+    let mut first = BTreeMap::new();
+    for (r, reg) in tile.regs.iter().enumerate() {
         let Some(v) = reg else { continue };
-        for lane in 0..t.layout.size(Dim::Lane) {
-            map.entry(t.layout.at(r, lane)).or_insert((*v, lane as u32));
+        for lane in 0..tile.layout.size(Dim::Lane) {
+            first.entry(tile.layout.at(r, lane)).or_insert((r, (*v, lane as u32)));
         }
     }
-    map
+    Places { tile, first }
 }
 
 /// Whether register `r` of a tile of this shape holds anything.
@@ -153,13 +171,14 @@ fn insert_all(b: &mut Builder, elem: Elem, lanes: &[Option<Lane>]) -> Val {
     out
 }
 
-/// The tile of `shape` in `layout` whose element at a packed index is `source(index)`.
+/// The tile of `shape` in `layout` whose element at a packed index, wanted in a lane, is
+/// `source(index, lane)`.
 pub(super) fn gather(
     b: &mut Builder,
     layout: &Rc<Layout>,
     shape: &[usize],
     elem: Elem,
-    source: &dyn Fn(u64) -> Option<Lane>,
+    source: &dyn Fn(u64, u32) -> Option<Lane>,
 ) -> Tile {
     let lanes = layout.size(Dim::Lane);
     let mut done: BTreeMap<Vec<Option<Lane>>, Val> = BTreeMap::new();
@@ -171,7 +190,7 @@ pub(super) fn gather(
             let list: Vec<Option<Lane>> = (0..lanes)
                 .map(|l| {
                     let index = layout.at(r, l);
-                    inside(layout, shape, index).then(|| source(index)).flatten()
+                    inside(layout, shape, index).then(|| source(index, l as u32)).flatten()
                 })
                 .collect();
             if let Some(v) = done.get(&list) {
@@ -194,7 +213,7 @@ pub(super) fn convert(b: &mut Builder, t: &Tile, layout: &Rc<Layout>, elem: Elem
         return t;
     }
     let map = places(t);
-    gather(b, layout, &t.shape, elem, &|index| map.get(&index).copied())
+    gather(b, layout, &t.shape, elem, &|index, lane| map.find(index, lane))
 }
 
 /// Brings lane bits to where the target has them by exchanging one lane bit with one register bit
@@ -221,10 +240,10 @@ fn exchange(b: &mut Builder, t: &Tile, layout: &Rc<Layout>, elem: Elem) -> Optio
         std::mem::swap(&mut lane[p], &mut register[r]);
         let next = Rc::new(Layout::from_bases(&t.shape, register.clone(), lane.clone()));
         let map = places(&tile);
-        tile = gather(b, &next, &t.shape, elem, &|index| map.get(&index).copied());
+        tile = gather(b, &next, &t.shape, elem, &|index, lane| map.find(index, lane));
     }
     let map = places(&tile);
-    Some(gather(b, layout, &t.shape, elem, &|index| map.get(&index).copied()))
+    Some(gather(b, layout, &t.shape, elem, &|index, lane| map.find(index, lane)))
 }
 
 /// The scalar at a packed index.

@@ -296,7 +296,7 @@ impl Cx<'_> {
         };
         let bytes = memory_elem(dtype).bytes();
         let count: usize = shape.iter().product();
-        let buffer = self.b.alloca((count * bytes as usize) as u64);
+        let buffer = self.scratch((count * bytes as usize) as u64);
         let from = self.b.current();
         let join = self.b.block();
         let outside = other.map(|other| {

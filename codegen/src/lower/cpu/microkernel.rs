@@ -568,10 +568,10 @@ impl Cx<'_> {
         let s = self.tile(scale)?;
         let map = places(&s);
         let elem = elem_of(ds);
-        let spread = gather(&mut self.b, layout, &t.shape, elem, &|index| {
+        let spread = gather(&mut self.b, layout, &t.shape, elem, &|index, lane| {
             let mut c = layout.unpack(index);
             c[k_axis] /= group.max(1);
-            map.get(&s.layout.pack(&c)).copied()
+            map.find(s.layout.pack(&c), lane)
         });
         for (v, s) in t.regs.iter_mut().zip(&spread.regs) {
             if let (Some(v), Some(s)) = (v, s) {

@@ -68,6 +68,8 @@ struct Cx<'a> {
     env: Vec<Bound>,
     grid: Vec<Val>,
     program_id: Vec<Val>,
+    /// Stack memory of the slow paths, of which one runs at a time.
+    scratch: Option<Val>,
     inst: Inst,
 }
 
@@ -91,6 +93,7 @@ pub(crate) fn lower(
         env: vec![Bound::Nothing; f.values.len()],
         grid: Vec::new(),
         program_id: Vec::new(),
+        scratch: None,
         inst: Inst(0),
     };
     cx.function()?;
@@ -120,6 +123,21 @@ impl<'a> Cx<'a> {
     /// A fault of this compiler, told as one.
     fn bug<T>(&self, what: &str) -> Result<T> {
         self.fail("L0009", format!("{what}; this is a fault of the compiler, please report it"))
+    }
+
+    /// Stack memory for one access; what another access left there is gone.
+    fn scratch(&mut self, bytes: u64) -> Val {
+        match self.scratch {
+            Some(v) => {
+                self.b.grow(v, bytes);
+                v
+            }
+            None => {
+                let v = self.b.alloca(bytes);
+                self.scratch = Some(v);
+                v
+            }
+        }
     }
 
     fn dtype(&self, v: Value) -> DType {

@@ -1,6 +1,6 @@
 //! Folds along an axis.
 
-use super::convert::{convert, element, gather, places};
+use super::convert::{convert, element, gather};
 use super::elementwise::{compare, fold, identity};
 use super::{Bound, Cx, Result, Tile};
 use crate::lir::{BinOp, Builder, CmpOp, Elem, Ty, Val};
@@ -279,14 +279,9 @@ impl Cx<'_> {
             let v = if own == Elem::I1 { self.b.cmp_imm(CmpOp::Ne, v, 0) } else { v };
             map.insert(index, (v, 0));
         }
-        let t = gather(&mut self.b, &layout, &shape, own, &|i| map.get(&i).copied());
+        let t = gather(&mut self.b, &layout, &shape, own, &|i, _| map.get(&i).copied());
         self.set(result, Bound::Tile(t));
         Ok(())
-    }
-
-    /// The tile's lanes by packed index, for callers that walk elements.
-    pub(super) fn lanes_of(&self, t: &Tile) -> BTreeMap<u64, (Val, u32)> {
-        places(t)
     }
 }
 

@@ -39,9 +39,9 @@ impl Cx<'_> {
                     let t = self.tile(*v)?;
                     let map = places(&t);
                     let elem = self.elem(*v);
-                    Some(gather(&mut self.b, layout, shape, elem, &|index| {
+                    Some(gather(&mut self.b, layout, shape, elem, &|index, lane| {
                         let c = (index & layout.axis_mask(axis)) >> layout.shift(axis);
-                        map.get(&c).copied()
+                        map.find(c, lane)
                     }))
                 }
             });

@@ -42,10 +42,10 @@ impl Cx<'_> {
         let (layout, shape) = (self.layout(result)?, self.f.ty(result).shape().to_vec());
         let elem = self.elem(result);
         let maps: Vec<_> = sources.iter().map(places).collect();
-        let t = gather(&mut self.b, &layout, &shape, elem, &|index| {
+        let t = gather(&mut self.b, &layout, &shape, elem, &|index, lane| {
             let (n, coords) = source(&layout.unpack(index));
             let from = &sources.get(n)?.layout;
-            maps.get(n)?.get(&from.pack(&coords)).copied()
+            maps.get(n)?.find(from.pack(&coords), lane)
         });
         self.set(result, Bound::Tile(t));
         Ok(())

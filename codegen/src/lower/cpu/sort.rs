@@ -26,7 +26,7 @@ impl Cx<'_> {
         for v in keys.regs.iter_mut().flatten() {
             *v = key(&mut self.b, *v, d, descending);
         }
-        let (values, keys) = (self.lanes_of(&t), self.lanes_of(&keys));
+        let (values, keys) = (convert::places(&t), convert::places(&keys));
         let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for index in indices(&t) {
             rows.entry(index & !t.layout.axis_mask(axis)).or_default().push(index);
@@ -39,10 +39,11 @@ impl Cx<'_> {
         let (mut sorted, mut origins) = (BTreeMap::new(), BTreeMap::new());
         for row in rows.values() {
             for (i, index) in row.iter().enumerate() {
-                let (Some(&(v, l)), Some(&(k, _))) = (values.get(index), keys.get(index)) else {
+                let (Some((v, l)), Some((k, m))) = (values.find(*index, 0), keys.find(*index, 0))
+                else {
                     return self.bug("an element is missing");
                 };
-                let (v, k) = (self.b.extract(v, l), self.b.extract(k, l));
+                let (v, k) = (self.b.extract(v, l), self.b.extract(k, m));
                 let v = self.memory_form(v, d);
                 self.put(originals, i, v);
                 self.put(k0, i, k);
@@ -64,7 +65,7 @@ impl Cx<'_> {
         }
         for (value, map, elem) in [(result, sorted, elem), (position, origins, Elem::I32)] {
             let layout = self.layout(value)?;
-            let find = |i: u64| map.get(&i).copied();
+            let find = |i: u64, _: u32| map.get(&i).copied();
             let tile: Tile = convert::gather(&mut self.b, &layout, &t.shape, elem, &find);
             self.set(value, super::Bound::Tile(tile));
         }
