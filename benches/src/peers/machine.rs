@@ -119,7 +119,8 @@ unsafe fn f32_512() -> f64 {
 #[target_feature(enable = "avx512f,avx512bf16")]
 unsafe fn bf16_512() -> f64 {
     // SAFETY: __m512bh has the same size and no invalid bit patterns.
-    let x: __m512bh = black_box(unsafe { std::mem::transmute(_mm512_set1_epi16(0x3f80)) });
+    let x: __m512bh =
+        black_box(unsafe { std::mem::transmute::<__m512i, __m512bh>(_mm512_set1_epi16(0x3f80)) });
     chains!(_mm512_set1_ps(0.5), |acc| _mm512_dpbf16_ps(*acc, x, x));
     (TRIPS * 12 * 32 * 2) as f64
 }
