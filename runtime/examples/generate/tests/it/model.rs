@@ -125,7 +125,7 @@ fn long_prompts_pass_in_chunks() {
     let (file, references) = demo();
     let model = load(&file, 2, Activations::F32);
     let long: Vec<u32> =
-        references.iter().cycle().flat_map(|r| &r.ids).copied().take(600).collect();
+        references.iter().cycle().flat_map(|r| &r.ids).copied().take(300).collect();
     let oracle = support::oracle::Oracle::new(&file);
     let want = oracle.logits(&long, 1);
     let got = logits(&model, &[references[0].ids.clone(), long], &[], 0);
