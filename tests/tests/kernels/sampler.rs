@@ -211,7 +211,7 @@ fn temperatures() {
         let close = vec![2.875, 2.955, 11.0625];
         for temperature in [1e-4, 1e-5, 1e-12, 1e-38] {
             let p = Params { temperature, ..OFF };
-            assert_eq!(sample_on(b, DType::F16, &[close.clone()], &[p]), [(2, 0)]);
+            assert_eq!(sample_on(b, DType::F16, std::slice::from_ref(&close), &[p]), [(2, 0)]);
         }
     }
     for temperature in [-0.5, NAN, -INF] {
