@@ -1,4 +1,8 @@
 //! `c = a · wᵀ` of int8 codes: one scale per row of `a`, one per column of `w`, exact i32 sums.
+//!
+//! Programs and register tile as in `dense`, with dot products of four neighbouring `k`; the scales
+//! multiply once at the end. Sums wrap past `k` = 2^17, where 127² products can no longer fit an i32.
+//! Traffic: one byte a weight per chunk of rows.
 
 use super::rows::Rows;
 use crate::common::format::PANEL_N;

@@ -11,6 +11,10 @@
 //! The codes of four neighbouring `k` of one column are neighbours in a panel, as the byte dot
 //! products of all vector units want them; two 4-bit codes a byte are taken apart by one mask and
 //! one shift.
+//!
+//! Traffic: each panel once per chunk of rows (`k · 16` codes and `k / 2` scales; 5 bits a weight for
+//! q4_1), each chunk of `a` once per panel from a near cache. One row is bound by reading the weight;
+//! from about eight rows on by the dot products.
 
 use super::rows::Rows;
 use super::weight::{GROUP, Weight};

@@ -41,8 +41,8 @@
 //! | `residual` | in, optional; may be the memory of `c` | `[m, n]`, free row stride | as `c` |
 //! | `c` | out | `[m, n]`, free row stride | f32, bf16, f16 |
 //!
-//! The int8 activations come from `quant_i8_group`: `scale_a = amax / 127` of each 32 elements
-//! of a row and `sum_a = scale_a · Σ codes`.
+//! The int8 activations, −127 to 127, come from `quant_i8_group`: `scale_a = amax / 127` of each 32
+//! elements of a row and `sum_a = scale_a · Σ codes`.
 //!
 //! # `gemm_i8`: per token times per channel
 //!

@@ -1,7 +1,7 @@
 //! Quantisers with a scale per group of a row's neighbours.
 //!
 //! One program a row; per trip one group is read, reduced to its scale and written: one pass, every
-//! element read once.
+//! element read once. Traffic: the row in, a quarter of it (of f32) and the scales out.
 
 use crate::common::quantise::{f8_codes, group_scale, has_nan, quantise_i8, scaled_sum};
 use tilewright_dsl::prelude::*;
