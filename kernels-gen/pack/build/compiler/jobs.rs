@@ -61,8 +61,8 @@ impl Job<'_> {
                 let ll = lower(&func, self.target).map_err(|e| e.to_string())?;
                 let machine = Machine::from(&self.target.llvm);
                 let level = Level::default();
-                let passes = level.passes();
-                let code = format!("{toolchain}\n{machine:?}\n{level:?} {passes}\n{ll}");
+                let passes = level.passes(&ll);
+                let code = format!("{toolchain}\n{machine:?}\n{level:?} {passes:?}\n{ll}");
                 let code = sha256_hex(code.as_bytes());
                 let (bytes, fresh) = match cache.object(&code) {
                     Some(bytes) => (bytes, false),
