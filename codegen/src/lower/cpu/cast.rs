@@ -328,6 +328,13 @@ fn encode(b: &mut Builder, x: Val, f: Format, elem: Elem, nearest: bool, saturat
     let code = b.select(is_nan, nan, code);
     let sign = b.bin_imm(BinOp::LShr, bits, 31);
     let sign = b.bin_imm(BinOp::Shl, sign, u64::from(f.magnitude_bits()));
+    // A format without NaN takes its largest number for one, whatever the NaN's sign.
+    let sign = if f.top == Top::Finite {
+        let positive = b.konst(ty, 0);
+        b.select(is_nan, positive, sign)
+    } else {
+        sign
+    };
     let signed = b.bin(BinOp::Or, code, sign);
     let code = if f.top == Top::Unsigned {
         let zero = b.cmp_imm(CmpOp::Eq, code, 0);
@@ -472,8 +479,13 @@ fn resize(b: &mut Builder, x: Val, signed: bool, to: DType) -> Val {
     } else {
         x
     };
+    extend_nibble(b, y, to)
+}
+
+/// The byte that holds a 4-bit element: its low half, extended as the type is read.
+pub(super) fn extend_nibble(b: &mut Builder, y: Val, to: DType) -> Val {
     match to {
-        DType::U4 => b.bin_imm(BinOp::And, y, 15),
+        DType::U4 | DType::F4E2M1 => b.bin_imm(BinOp::And, y, 15),
         DType::I4 => {
             let y = b.bin_imm(BinOp::Shl, y, 4);
             b.bin_imm(BinOp::AShr, y, 4)

@@ -149,6 +149,11 @@ pub(super) fn unary(b: &mut Builder, op: UnaryOp, d: DType, x: Val) -> Val {
         _ => {}
     }
     if is_promoted(d) {
+        // The root is rounded to the type before it is divided.
+        if op == UnaryOp::Rsqrt {
+            let root = unary(b, UnaryOp::Sqrt, d, x);
+            return unary(b, UnaryOp::Recip, d, root);
+        }
         return promoted(b, d, &[x], |b, v| unary(b, op, DType::F32, v[0]));
     }
     match op {

@@ -279,8 +279,11 @@ impl<'a> Cx<'a> {
                 self.map(result, &[*x], |b, v| cast::cast(b, v[0], from, to, rounding, saturate))
             }
             TileOp::Bitcast { x, to } => {
-                let elem = elem_of(*to);
-                self.map(result, &[*x], |b, v| b.bits_as(v[0], elem))
+                let (to, elem) = (*to, elem_of(*to));
+                self.map(result, &[*x], |b, v| {
+                    let bits = b.bits_as(v[0], elem);
+                    cast::extend_nibble(b, bits, to)
+                })
             }
             TileOp::Reshape { x, .. } => self.reshape(*x, result),
             TileOp::Transpose { x, perm } => self.transpose(*x, perm, result),
