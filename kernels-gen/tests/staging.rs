@@ -74,3 +74,20 @@ fn every_kernel_stages() {
     }
     assert!(texts.len() > 100);
 }
+
+/// Ops are named `<family>.<name>`, after the folder that holds them; so are their kernels.
+#[test]
+fn names_start_with_a_family() {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for entry in registry() {
+        let name = &entry.spec.name;
+        let (family, rest) = name.split_once('.').unwrap_or_else(|| panic!("{name}: no family"));
+        assert!(source.join(family).is_dir() && !rest.contains('.'), "{name}: no such family");
+        for def in (entry.impls)(&caps(64, 32, true)) {
+            for launch in &def.launches {
+                let kernel = launch.kernel.split('.').next().unwrap_or_default();
+                assert!(source.join(kernel).is_dir(), "{}: no such family", launch.kernel);
+            }
+        }
+    }
+}

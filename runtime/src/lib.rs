@@ -28,7 +28,7 @@
 //! // Name the operands of the op; axes, dtypes and strides follow from the tensors. What no shape gives
 //! // is added with `.axis("top_k", 8)`, choices with `.attr("epilogue", "silu")`.
 //! let args = Args::new().tensor("a", &a).tensor("b", &b).tensor("c", &c).scalar("alpha", 1.0);
-//! let plan = rt.plan("gemm", &args)?; // picks the variant; `plan.reason()` says why
+//! let plan = rt.plan("gemm.plain", &args)?; // picks the variant; `plan.reason()` says why
 //! let mut call = plan.bind(&args)?; // checks every tensor; allocates the workspace
 //! call.run(&stream)?; // any number of times
 //! call.set_tensor("c", &turned)?; // binds another tensor of the same shape and dtype

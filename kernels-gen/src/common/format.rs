@@ -84,7 +84,7 @@ impl Source {
         Source::Q6K,
     ];
 
-    /// The name in op names: `pack_<name>`.
+    /// The name in op names: `gemm.pack_<name>`.
     pub fn name(self) -> &'static str {
         match self {
             Source::Q5_0 => "q5_0",
@@ -155,7 +155,7 @@ impl Packed {
         Packed::Q6K,
     ];
 
-    /// The name in op names: `gemm_<name>`.
+    /// The name in op names: `gemm.<name>`.
     pub fn name(self) -> &'static str {
         match self {
             Packed::F32 => "f32",

@@ -68,7 +68,7 @@ pub(crate) fn over_chunk<C: Float>(e: Epilogue<C>, t: Tiling, tile: &TileFn) {
     }
 }
 
-/// Which rows go to which expert, as `moe_align` lists them.
+/// Which rows go to which expert, as `moe.align` lists them.
 #[derive(Clone, Copy)]
 pub(crate) struct Routing {
     /// Slots (row of `c`) in order of expert, each expert's padded with −1 to a multiple of

@@ -113,7 +113,7 @@ fn chunk_stage(form: Form, tiling: Tiling, name: String) -> StageFn {
     })
 }
 
-/// `gemm_<packed>` for each tiling and epilogue.
+/// `gemm.<packed>` for each tiling and epilogue.
 fn chunk_impls(form: Form, op: &str, caps: &TargetCaps) -> Vec<ImplDef> {
     let mut out = Vec::new();
     for tiling in tilings(form.kind, caps) {
@@ -139,7 +139,7 @@ fn chunk_grid(tiling: Tiling) -> [String; 2] {
     [format!("ceil_div(n, {PANEL_N})"), format!("ceil_div(m, {})", tiling.chunk_m)]
 }
 
-/// Operand types that `gemm_<packed>` has kernels for: of `a` and `c`.
+/// Operand types that `gemm.<packed>` has kernels for: of `a` and `c`.
 fn types(p: Packed) -> Vec<(DType, DType)> {
     let same = FLOATS.map(|d| (d, d));
     let int8 = FLOATS.map(|c| (DType::I8, c));
@@ -150,16 +150,16 @@ fn types(p: Packed) -> Vec<(DType, DType)> {
     }
 }
 
-/// The implementations of `gemm_<packed>`.
+/// The implementations of `gemm.<packed>`.
 pub(crate) fn packed_impls(p: Packed, caps: &TargetCaps) -> Vec<ImplDef> {
-    let op = format!("gemm_{}", p.name());
+    let op = format!("gemm.{}", p.name());
     let forms = types(p).into_iter().map(|(a, c)| Form::new(p, a, c, caps));
     forms.flat_map(|form| chunk_impls(form, &op, caps)).collect()
 }
 
-/// The implementations of `moe_gemm_<packed>`: one block size, fixed by the alignment of the slots.
+/// The implementations of `moe.gemm_<packed>`: one block size, fixed by the alignment of the slots.
 pub(crate) fn routed_impls(p: Packed, block_m: usize, caps: &TargetCaps) -> Vec<ImplDef> {
-    let op = format!("moe_gemm_{}", p.name());
+    let op = format!("moe.gemm_{}", p.name());
     let one = |(a, c): (DType, DType)| {
         let form = Form::new(p, a, c, caps);
         let variant = Variant::new().with("bm", block_m);
@@ -184,7 +184,7 @@ pub(crate) fn routed_impls(p: Packed, block_m: usize, caps: &TargetCaps) -> Vec<
     types(p).into_iter().map(one).collect()
 }
 
-/// The implementations of `gemm`: pack `b` into workspace, then the product with a packed weight.
+/// The implementations of `gemm.plain`: pack `b` into workspace, then the product with a packed weight.
 pub(crate) fn plain_impls(caps: &TargetCaps) -> Vec<ImplDef> {
     let mut out = Vec::new();
     for source in [Source::F32, Source::BF16, Source::F16] {
@@ -192,7 +192,7 @@ pub(crate) fn plain_impls(caps: &TargetCaps) -> Vec<ImplDef> {
         for c in if d == DType::F32 { vec![d] } else { vec![d, DType::F32] } {
             let form = Form::new(source.packed(), d, c, caps);
             let packed = super::spec::panel_lens(source.packed()).codes;
-            for def in chunk_impls(form, &format!("gemm_{d}"), caps) {
+            for def in chunk_impls(form, &format!("gemm.{d}"), caps) {
                 out.push(with_packing(def, source, &packed));
             }
         }

@@ -1,9 +1,9 @@
 //! Contracts of the weight packers and the GEMMs.
 //!
-//! A weight goes through two ops. `pack_<source>` turns the file's tensor into panels (see
-//! [`crate::common::format`]) once, at load time; `gemm_<packed>` multiplies with them.
+//! A weight goes through two ops. `gemm.pack_<source>` turns the file's tensor into panels (see
+//! [`crate::common::format`]) once, at load time; `gemm.<packed>` multiplies with them.
 //!
-//! # `pack_<source>` for f32 f16 bf16 f8e4m3 i8 q4_0 q4_1 q5_0 q8_0 q4_k q6_k
+//! # `gemm.pack_<source>` for f32 f16 bf16 f8e4m3 i8 q4_0 q4_1 q5_0 q8_0 q4_k q6_k
 //!
 //! axes `n`, `k`, `num_panels`; scalars `panel_start` (default 0) and `panel_step` (default 1),
 //! i64. Panel `p` of the weight is written to panel `panel_start + panel_step * p`, so that several
@@ -28,7 +28,7 @@
 //! | q4_k | `k * 8` u8 | `k / 32 * 16` | `k / 256 * 32` |
 //! | q6_k | `k * 16` i8 | `k / 16 * 16` | `k / 256 * 16` |
 //!
-//! # `gemm_<packed>` for f32 f16 bf16 f8e4m3 q4_0 q4_1 q8_0 q4_k q6_k
+//! # `gemm.<packed>` for f32 f16 bf16 f8e4m3 q4_0 q4_1 q8_0 q4_k q6_k
 //!
 //! `c[m, n] = a[m, k] · w[n, k]ᵀ (+ bias) (+ residual)`, sums in f32. axes `m`, `n`, `k`.
 //!
@@ -41,14 +41,14 @@
 //! | `residual` | in, optional; may be the memory of `c` | `[m, n]`, free row stride | as `c` |
 //! | `c` | out | `[m, n]`, free row stride | f32, bf16, f16 |
 //!
-//! The int8 activations, −127 to 127, come from `quant_i8_group`: `scale_a = amax / 127` of each 32
+//! The int8 activations, −127 to 127, come from `quant.i8_group`: `scale_a = amax / 127` of each 32
 //! elements of a row and `sum_a = scale_a · Σ codes`.
 //!
-//! # `gemm_i8`: per token times per channel
+//! # `gemm.i8`: per token times per channel
 //!
 //! As above with `a` i8 `[m, k]`, `scale_a` f32 `[m]`, `b` i8 panels, `scale_b` f32 `[n]`.
 //!
-//! # `gemm`: both operands as they are
+//! # `gemm.plain`: both operands as they are
 //!
 //! `c[m, n] = a[m, k] · b[n, k]ᵀ (+ bias) (+ residual)` with `b` f32, f16 or bf16 `[n, k]` and free
 //! row strides: the form for operands that are used once. It packs `b` into its workspace.
@@ -83,7 +83,7 @@ pub fn panel_lens(p: Packed) -> PanelLens {
     PanelLens { codes, scales, supers }
 }
 
-/// `pack_<source>`.
+/// `gemm.pack_<source>`.
 pub fn pack(s: Source) -> OpSpec {
     let p = s.packed();
     let lens = panel_lens(p);
@@ -105,9 +105,9 @@ pub fn pack(s: Source) -> OpSpec {
         tensors.push(panels("supers", DType::F16, &lens.supers));
     }
     OpSpec {
-        name: format!("pack_{}", s.name()),
+        name: format!("gemm.pack_{}", s.name()),
         doc: format!(
-            "Packs a {} weight [n, k] into panels of {PANEL_N} output columns for `gemm_{}`.",
+            "Packs a {} weight [n, k] into panels of {PANEL_N} output columns for `gemm.{}`.",
             s.name(),
             p.name()
         ),
@@ -127,7 +127,7 @@ pub fn pack(s: Source) -> OpSpec {
     }
 }
 
-/// `gemm_<packed>`.
+/// `gemm.<packed>`.
 pub fn gemm_packed(p: Packed) -> OpSpec {
     let lens = panel_lens(p);
     let panels = format!("ceil_div(n, {PANEL_N})");
@@ -162,7 +162,7 @@ pub fn gemm_packed(p: Packed) -> OpSpec {
     }
     tensors.extend(epilogue_tensors());
     OpSpec {
-        name: format!("gemm_{}", p.name()),
+        name: format!("gemm.{}", p.name()),
         doc: format!(
             "c = a · wᵀ (+ bias) (+ residual) with a weight packed as {}; sums in f32.",
             p.name()
@@ -176,7 +176,7 @@ pub fn gemm_packed(p: Packed) -> OpSpec {
     }
 }
 
-/// `gemm`.
+/// `gemm.plain`.
 pub fn gemm() -> OpSpec {
     let mut tensors = vec![
         TensorSpec::new("a", Role::In, &FLOATS, &["m", "k"]),
@@ -184,7 +184,7 @@ pub fn gemm() -> OpSpec {
     ];
     tensors.extend(epilogue_tensors());
     OpSpec {
-        name: "gemm".to_owned(),
+        name: "gemm.plain".to_owned(),
         doc: "c = a · bᵀ (+ bias) (+ residual); sums in f32.".to_owned(),
         axes: mnk(),
         tensors,

@@ -34,7 +34,7 @@ pub fn route(
     (ids, weights, valid)
 }
 
-/// (slots, experts, offsets) of `moe_align`.
+/// (slots, experts, offsets) of `moe.align`.
 pub fn align(
     ids: &[i32],
     num_experts: usize,

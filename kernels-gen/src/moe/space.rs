@@ -14,7 +14,7 @@ const LOGITS: [DType; 2] = [DType::F32, DType::BF16];
 /// Extents of the router's tile.
 const BLOCK_E: [usize; 3] = [32, 128, 1024];
 
-/// The implementations of `moe_route`.
+/// The implementations of `moe.route`.
 pub(super) fn route_impls() -> Vec<ImplDef> {
     let mut out = Vec::new();
     for block_e in BLOCK_E {
@@ -23,7 +23,7 @@ pub(super) fn route_impls() -> Vec<ImplDef> {
                 for i in 0..4 {
                     let (biased, renormalize) = (i & 1 != 0, i & 2 != 0);
                     let variant = Variant::new().with("be", block_e);
-                    let kernel = format!("moe_route.{score}.{x}.{variant}");
+                    let kernel = format!("moe.route.{score}.{x}.{variant}");
                     let mut def = ImplDef::new("token", variant)
                         .dtype("logits", x)
                         .attr("score", score)
@@ -57,7 +57,7 @@ pub(super) fn route_impls() -> Vec<ImplDef> {
 
 fn router(x: DType, form: Score, block_e: usize) -> StageFn {
     Box::new(move || {
-        stage("moe_route", |s| {
+        stage("moe.route", |s| {
             for_float!(x, X => {
                 let (logits, bias) = (s.view::<X, 2>("logits"), s.view("bias"));
                 let (weights, ids) = (s.view_mut("topk_weights"), s.view_mut("topk_ids"));
@@ -69,10 +69,10 @@ fn router(x: DType, form: Score, block_e: usize) -> StageFn {
     })
 }
 
-/// The implementation of `moe_align`.
+/// The implementation of `moe.align`.
 pub(super) fn align_impls() -> Vec<ImplDef> {
     let stage: StageFn = Box::new(|| {
-        stage("moe_align", |s| {
+        stage("moe.align", |s| {
             let (ids, slots) = (s.view("topk_ids"), s.view_mut("slots"));
             let (experts, offsets) = (s.view_mut("experts"), s.view_mut("expert_offsets"));
             align(ids, slots, experts, offsets, s.view_mut("next"), s.scalar("block_m"))
@@ -88,20 +88,20 @@ pub(super) fn align_impls() -> Vec<ImplDef> {
     ];
     let def = ImplDef::new("counting", Variant::new());
     let def = def.workspace("next", DType::I32, &["num_experts"]);
-    vec![def.launch("moe_align.counting".to_owned(), stage, args, &["1"])]
+    vec![def.launch("moe.align.counting".to_owned(), stage, args, &["1"])]
 }
 
-/// The implementations of `moe_gemm_<packed>`.
+/// The implementations of `moe.gemm_<packed>`.
 pub(super) fn gemm_impls(p: crate::common::format::Packed, caps: &TargetCaps) -> Vec<ImplDef> {
     routed_impls(p, BLOCK_M, caps)
 }
 
-/// The implementations of `moe_combine`.
+/// The implementations of `moe.combine`.
 pub(super) fn combine_impls(caps: &TargetCaps) -> Vec<ImplDef> {
     let block_n = 4 * caps.lanes(DType::F32).max(1) as usize;
     let one = |c: DType| {
         let stage: StageFn = Box::new(move || {
-            stage("moe_combine", |s| {
+            stage("moe.combine", |s| {
                 for_float!(c, C => {
                     let (c, weights) = (s.view::<C, 2>("c"), s.view("topk_weights"));
                     combine(c, weights, s.view_mut("out"), block_n)
@@ -110,7 +110,7 @@ pub(super) fn combine_impls(caps: &TargetCaps) -> Vec<ImplDef> {
         });
         let args = ["c", "topk_weights", "out"].map(Arg::tensor).to_vec();
         let def = ImplDef::new("rows", Variant::new()).dtype("c", c).dtype("out", c);
-        def.launch(format!("moe_combine.rows.{c}"), stage, args, &["m"])
+        def.launch(format!("moe.combine.rows.{c}"), stage, args, &["m"])
     };
     crate::gemm::spec::FLOATS.into_iter().map(one).collect()
 }

@@ -4,10 +4,10 @@
 //!
 //! | op | in | out |
 //! |---|---|---|
-//! | `moe_route` | `logits` `[m, num_experts]` float; `bias` f32 `[num_experts]`, optional | `topk_weights` f32 and `topk_ids` i32 `[m, top_k]`, `status` i32 `[m]` |
-//! | `moe_align` | `topk_ids` | `slots` i32 `[num_blocks * block_m]`, `experts` i32 `[num_blocks]`, `expert_offsets` i32 `[num_experts + 1]` |
-//! | `moe_gemm_<packed>` | `a` `[rows, k]` and a packed weight of `num_experts` times `ceil_div(n, 16)` panels; `slots`, `experts` | `c` `[m * top_k, n]`, slot by slot |
-//! | `moe_combine` | `c` `[m * top_k, n]`, `topk_weights` | `out` `[m, n]` |
+//! | `moe.route` | `logits` `[m, num_experts]` float; `bias` f32 `[num_experts]`, optional | `topk_weights` f32 and `topk_ids` i32 `[m, top_k]`, `status` i32 `[m]` |
+//! | `moe.align` | `topk_ids` | `slots` i32 `[num_blocks * block_m]`, `experts` i32 `[num_blocks]`, `expert_offsets` i32 `[num_experts + 1]` |
+//! | `moe.gemm_<packed>` | `a` `[rows, k]` and a packed weight of `num_experts` times `ceil_div(n, 16)` panels; `slots`, `experts` | `c` `[m * top_k, n]`, slot by slot |
+//! | `moe.combine` | `c` `[m * top_k, n]`, `topk_weights` | `out` `[m, n]` |
 //!
 //! Router: attr `score` is `softmax` or `sigmoid`, in f32; experts are chosen by score (+ bias),
 //! ties to the lowest index, NaN as −inf; weights are the scores without bias, with attr
@@ -36,11 +36,11 @@ fn axes(names: &[(&str, &str)]) -> Vec<AxisSpec> {
     names.iter().map(axis).collect()
 }
 
-/// `moe_route`.
+/// `moe.route`.
 pub fn route() -> OpSpec {
     let tensor = TensorSpec::new;
     OpSpec {
-        name: "moe_route".to_owned(),
+        name: "moe.route".to_owned(),
         doc: "The top_k experts of each token and their weights.".to_owned(),
         axes: axes(&[
             ("m", "tokens"),
@@ -64,11 +64,11 @@ pub fn route() -> OpSpec {
     }
 }
 
-/// `moe_align`.
+/// `moe.align`.
 pub fn align() -> OpSpec {
     let tensor = TensorSpec::new;
     OpSpec {
-        name: "moe_align".to_owned(),
+        name: "moe.align".to_owned(),
         doc: "Slots in order of expert, padded to blocks of one expert.".to_owned(),
         axes: axes(&[
             ("m", "tokens"),
@@ -92,10 +92,10 @@ pub fn align() -> OpSpec {
     }
 }
 
-/// `moe_gemm_<packed>`: `gemm_<packed>` over routed rows.
+/// `moe.gemm_<packed>`: `gemm.<packed>` over routed rows.
 pub fn grouped_gemm(p: Packed) -> OpSpec {
     let mut spec = gemm_packed(p);
-    spec.name = format!("moe_gemm_{}", p.name());
+    spec.name = format!("moe.gemm_{}", p.name());
     spec.doc = format!("Routed products with {} weights, one per expert.", p.name());
     spec.axes.extend(axes(&[
         ("rows", "rows of a"),
@@ -123,11 +123,11 @@ pub fn grouped_gemm(p: Packed) -> OpSpec {
     spec
 }
 
-/// `moe_combine`.
+/// `moe.combine`.
 pub fn combine() -> OpSpec {
     let tensor = TensorSpec::new;
     OpSpec {
-        name: "moe_combine".to_owned(),
+        name: "moe.combine".to_owned(),
         doc: "out[i] = Σ_j topk_weights[i, j] · c[i · top_k + j], in order of j.".to_owned(),
         axes: axes(&[("m", "tokens"), ("n", "columns"), ("top_k", "experts a token goes to")]),
         tensors: vec![

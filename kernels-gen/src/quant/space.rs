@@ -17,7 +17,7 @@ fn block_k(caps: &TargetCaps) -> usize {
 
 fn quantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> StageFn {
     Box::new(move || {
-        stage(format!("quant_{}", suffix(code, grouping)), |s| {
+        stage(format!("quant.{}", suffix(code, grouping)), |s| {
             for_float!(x, X => {
                 let x: View<X, 2> = s.view("x");
                 match (code, grouping) {
@@ -43,7 +43,7 @@ fn quantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> StageF
 
 fn dequantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> StageFn {
     Box::new(move || {
-        stage(format!("dequant_{}", suffix(code, grouping)), |s| {
+        stage(format!("quant.dequant_{}", suffix(code, grouping)), |s| {
             for_float!(x, X => match (code, grouping) {
                 (Code::I8, Grouping::Group(len)) => {
                     let q: View<I8, 2> = s.view("q");
@@ -66,7 +66,7 @@ fn dequantiser(code: Code, grouping: Grouping, x: DType, block_k: usize) -> Stag
     })
 }
 
-/// The implementations of `quant_<code>_<grouping>`.
+/// The implementations of `quant.<code>_<grouping>`.
 pub(super) fn quant_impls(code: Code, grouping: Grouping, caps: &TargetCaps) -> Vec<ImplDef> {
     let names: &[&str] = match code {
         Code::I8 => &["x", "q", "scale", "sum", "status"],
@@ -74,17 +74,17 @@ pub(super) fn quant_impls(code: Code, grouping: Grouping, caps: &TargetCaps) -> 
     };
     let args: Vec<Arg> = names.iter().map(|n| Arg::tensor(n)).collect();
     let one = |x: DType| {
-        let kernel = format!("quant_{}.rows.{x}", suffix(code, grouping));
+        let kernel = format!("quant.{}.rows.{x}", suffix(code, grouping));
         let def = ImplDef::new("rows", Variant::new()).dtype("x", x);
         def.launch(kernel, quantiser(code, grouping, x, block_k(caps)), args.clone(), &["m"])
     };
     FLOATS.into_iter().map(one).collect()
 }
 
-/// The implementations of `dequant_<code>_<grouping>`.
+/// The implementations of `quant.dequant_<code>_<grouping>`.
 pub(super) fn dequant_impls(code: Code, grouping: Grouping, caps: &TargetCaps) -> Vec<ImplDef> {
     let one = |x: DType| {
-        let kernel = format!("dequant_{}.rows.{x}", suffix(code, grouping));
+        let kernel = format!("quant.dequant_{}.rows.{x}", suffix(code, grouping));
         let args = ["q", "scale", "x"].map(Arg::tensor).to_vec();
         let def = ImplDef::new("rows", Variant::new()).dtype("x", x);
         def.launch(kernel, dequantiser(code, grouping, x, block_k(caps)), args, &["m"])

@@ -2,11 +2,11 @@
 //!
 //! | op | in | out |
 //! |---|---|---|
-//! | `quant_i8_group` | `x` `[m, k]` float | `q` i8 `[m, k]`, `scale` and `sum` f32 `[m, ceil_div(k, 32)]`, `status` i32 `[m]` |
-//! | `quant_i8_token` | `x` `[m, k]` float | `q` i8 `[m, k]`, `scale` and `sum` f32 `[m]`, `status` i32 `[m]` |
-//! | `quant_f8_group` | `x` `[m, k]` float | `q` f8e4m3 `[m, k]`, `scale` f32 `[m, ceil_div(k, 128)]` |
-//! | `quant_f8_token` | `x` `[m, k]` float | `q` f8e4m3 `[m, k]`, `scale` f32 `[m]` |
-//! | `dequant_i8_group`, `dequant_i8_token`, `dequant_f8_group`, `dequant_f8_token` | `q`, `scale` | `x` `[m, k]` float |
+//! | `quant.i8_group` | `x` `[m, k]` float | `q` i8 `[m, k]`, `scale` and `sum` f32 `[m, ceil_div(k, 32)]`, `status` i32 `[m]` |
+//! | `quant.i8_token` | `x` `[m, k]` float | `q` i8 `[m, k]`, `scale` and `sum` f32 `[m]`, `status` i32 `[m]` |
+//! | `quant.f8_group` | `x` `[m, k]` float | `q` f8e4m3 `[m, k]`, `scale` f32 `[m, ceil_div(k, 128)]` |
+//! | `quant.f8_token` | `x` `[m, k]` float | `q` f8e4m3 `[m, k]`, `scale` f32 `[m]` |
+//! | `quant.dequant_i8_group`, `quant.dequant_i8_token`, `quant.dequant_f8_group`, `quant.dequant_f8_token` | `q`, `scale` | `x` `[m, k]` float |
 //!
 //! Rules: `scale = max(min(amax, f32::MAX) / limit, 2^-126)` with limit 127 or 448 and amax over
 //! the elements that are not NaN; `code = round_to_even(x · (1 / scale))`, saturating; `sum = scale
@@ -90,7 +90,7 @@ fn axes() -> Vec<AxisSpec> {
     vec![AxisSpec::new("m", "rows").bucketed(), AxisSpec::new("k", "elements of a row")]
 }
 
-/// `quant_<code>_<grouping>`.
+/// `quant.<code>_<grouping>`.
 pub fn quantise(code: Code, grouping: Grouping) -> OpSpec {
     let scale_shape = scales(grouping);
     let scale_shape: Vec<&str> = scale_shape.iter().map(String::as_str).collect();
@@ -105,7 +105,7 @@ pub fn quantise(code: Code, grouping: Grouping) -> OpSpec {
         tensors.push(TensorSpec::new("status", Role::Out, &[DType::I32], &["m"]));
     }
     OpSpec {
-        name: format!("quant_{}", suffix(code, grouping)),
+        name: format!("quant.{}", suffix(code, grouping)),
         doc: format!("Dynamic symmetric quantisation to {} with f32 scales.", code.dtype()),
         axes: axes(),
         tensors,
@@ -116,12 +116,12 @@ pub fn quantise(code: Code, grouping: Grouping) -> OpSpec {
     }
 }
 
-/// `dequant_<code>_<grouping>`.
+/// `quant.dequant_<code>_<grouping>`.
 pub fn dequantise(code: Code, grouping: Grouping) -> OpSpec {
     let scale_shape = scales(grouping);
     let scale_shape: Vec<&str> = scale_shape.iter().map(String::as_str).collect();
     OpSpec {
-        name: format!("dequant_{}", suffix(code, grouping)),
+        name: format!("quant.dequant_{}", suffix(code, grouping)),
         doc: format!("x = scale · code for {} codes.", code.dtype()),
         axes: axes(),
         tensors: vec![

@@ -14,10 +14,10 @@ pub struct Epilogue<'t> {
 
 /// `c = a · bᵀ` of operands as they are.
 pub fn gemm(a: &Tensor, b: &Tensor, epilogue: Epilogue<'_>, c: &Tensor) -> Op {
-    finish(Op::new("gemm").tensor("a", a).tensor("b", b), epilogue, c)
+    finish(Op::new("gemm.plain").tensor("a", a).tensor("b", b), epilogue, c)
 }
 
-/// A weight that a `pack_…` op has packed.
+/// A weight that a `gemm.pack_…` op has packed.
 #[derive(Clone, Copy, Debug)]
 pub struct Packed<'t> {
     /// The packed form: `f32`, `bf16`, `q4_0`, `q4_k` and so on, as in the name of its op.
@@ -37,7 +37,7 @@ pub struct Packed<'t> {
 pub enum Activations<'t> {
     /// Floats.
     Float(&'t Tensor),
-    /// 8-bit codes, their scales, and the scaled sums of their groups, as `quant_i8_group` makes them.
+    /// 8-bit codes, their scales, and the scaled sums of their groups, as `quant.i8_group` makes them.
     Int8 {
         /// Codes.
         codes: &'t Tensor,
@@ -50,7 +50,7 @@ pub enum Activations<'t> {
 
 /// `c = a · wᵀ` with a packed weight.
 pub fn gemm_packed(a: Activations<'_>, w: Packed<'_>, epilogue: Epilogue<'_>, c: &Tensor) -> Op {
-    let op = Op::new(format!("gemm_{}", w.form)).tensor("b", w.codes);
+    let op = Op::new(format!("gemm.{}", w.form)).tensor("b", w.codes);
     let op = op.maybe("scale_b", w.scales).maybe("min_b", w.mins).maybe("super_b", w.supers);
     let op = match a {
         Activations::Float(a) => op.tensor("a", a),
@@ -67,6 +67,6 @@ fn finish(op: Op, epilogue: Epilogue<'_>, c: &Tensor) -> Op {
 
 /// Rows to 8-bit codes with a scale and a scaled sum for each 32 elements; `status` names bad rows.
 pub fn quantise_i8(x: &Tensor, q: &Tensor, scale: &Tensor, sum: &Tensor, status: &Tensor) -> Op {
-    let op = Op::new("quant_i8_group").tensor("x", x).tensor("q", q);
+    let op = Op::new("quant.i8_group").tensor("x", x).tensor("q", q);
     op.tensor("scale", scale).tensor("sum", sum).tensor("status", status)
 }

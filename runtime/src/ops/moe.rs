@@ -48,12 +48,12 @@ pub fn route(
         Renormalize::No => "no",
         Renormalize::Yes => "yes",
     };
-    let op = Op::new("moe_route").tensor("logits", logits).maybe("bias", bias);
+    let op = Op::new("moe.route").tensor("logits", logits).maybe("bias", bias);
     let op = op.tensor("topk_weights", out.weights).tensor("topk_ids", out.ids);
     op.tensor("status", out.status).attr("score", score).attr("renormalize", renormalize)
 }
 
 /// `out[i, :] = Σ_j topk_weights[i, j] · c[i · top_k + j, :]`.
 pub fn combine(c: &Tensor, topk_weights: &Tensor, out: &Tensor) -> Op {
-    Op::new("moe_combine").tensor("c", c).tensor("topk_weights", topk_weights).tensor("out", out)
+    Op::new("moe.combine").tensor("c", c).tensor("topk_weights", topk_weights).tensor("out", out)
 }

@@ -66,7 +66,7 @@ fn packed(
     if p.supers() > 0 {
         t.insert("supers", Tensor::poison(DType::F16, &[np, k / 256 * p.supers() as i64 * width]));
     }
-    let op = format!("pack_{}", source.name());
+    let op = format!("gemm.pack_{}", source.name());
     let case = Case::new(&op).axis("k", k);
     (case.run(backend, &t), values)
 }
@@ -142,7 +142,7 @@ fn check_on(
         residual = t["residual"].values();
     }
     t.insert("c", Tensor::poison(c_dtype, &[m, n]).spread(&[n + 1, 1], 0));
-    let op = format!("gemm_{}", source.packed().name());
+    let op = format!("gemm.{}", source.packed().name());
     let want = reference::gemm([m, n, k].map(|x| x as usize), &av, &w, &bias, &residual);
     let mut first: Option<Vec<u8>> = None;
     for (id, out) in Case::new(&op).axis("n", n).run_all(backend, &t) {
@@ -279,7 +279,7 @@ fn plain_operands() {
             let dims = [m, n, k].map(|x| x as usize);
             let want = reference::gemm(dims, &t["a"].values(), &t["b"].values(), &[], &[]);
             for backend in BACKENDS {
-                for (id, out) in Case::new("gemm").run_all(backend, &t) {
+                for (id, out) in Case::new("gemm.plain").run_all(backend, &t) {
                     assert_close(&id, &out["c"].values(), &want, bound(d, k));
                 }
             }

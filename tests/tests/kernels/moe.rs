@@ -16,7 +16,7 @@ fn check_route(logits: &[f64], e: i64, top_k: i64, sigmoid: bool, renormalize: b
         let values: Vec<f64> = b.iter().map(|&x| x.into()).collect();
         t.insert("bias", Tensor::new(DType::F32, &[e], &values));
     }
-    let case = Case::new("moe_route")
+    let case = Case::new("moe.route")
         .attr("score", if sigmoid { "sigmoid" } else { "softmax" })
         .attr("renormalize", if renormalize { "yes" } else { "no" })
         .scalar("scale", 2.5);
@@ -67,7 +67,7 @@ fn check_align(ids: &[i32], top_k: i64, e: i64, block_m: i64, spare: i64) {
     let (slots, experts, offsets) =
         reference::align(ids, e as usize, block_m as usize, num_blocks as usize);
     let ints = |v: &[i32]| -> Vec<f64> { v.iter().map(|&x| x.into()).collect() };
-    let case = Case::new("moe_align").axis("block_m", block_m).axis("num_experts", e);
+    let case = Case::new("moe.align").axis("block_m", block_m).axis("num_experts", e);
     for (id, out) in BACKENDS.into_iter().flat_map(|backend| case.run_all(backend, &t)) {
         assert_eq!(out["slots"].values(), ints(&slots), "{id}");
         assert_eq!(out["experts"].values(), ints(&experts), "{id}");
@@ -127,7 +127,7 @@ fn routed_products() {
             want.push(dot.sum());
         }
     }
-    let case = Case::new("moe_gemm_f32").axis("num_experts", e).axis("slots_per_row", top_k);
+    let case = Case::new("moe.gemm_f32").axis("num_experts", e).axis("slots_per_row", top_k);
     for (id, out) in BACKENDS.into_iter().flat_map(|backend| case.run_all(backend, &t)) {
         assert_close(&id, &out["c"].values(), &want, 1e-6);
         check_combine(&out["c"], m, n, top_k);
@@ -142,7 +142,7 @@ fn check_combine(c: &Tensor, m: i64, n: i64, top_k: i64) {
     let weights = t["topk_weights"].values();
     let want = reference::combine(&c.values(), &weights, n as usize, top_k as usize);
     for backend in BACKENDS {
-        let (id, out) = Case::new("moe_combine").run_all(backend, &t).remove(0);
+        let (id, out) = Case::new("moe.combine").run_all(backend, &t).remove(0);
         assert_close(&id, &out["out"].values(), &want, 1e-6);
     }
 }

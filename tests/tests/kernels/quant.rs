@@ -48,7 +48,7 @@ fn check_quantiser(suffix: &str, group: i64, x_dtype: DType, m: i64, k: i64) {
         t.insert("sum", Tensor::poison(DType::F32, &scale_dims));
         t.insert("status", Tensor::poison(DType::I32, &[m]));
     }
-    let case = Case::new(&format!("quant_{suffix}"));
+    let case = Case::new(&format!("quant.{suffix}"));
     let values: Vec<f32> = x.values().iter().map(|&v| v as f32).collect();
     let (mut codes, mut scales, mut sums, mut status) = (vec![], vec![], vec![], vec![]);
     for i in 0..m as usize {
@@ -104,7 +104,12 @@ fn check_dequantiser(suffix: &str, quantised: &Tensors, m: i64, k: i64, scales: 
     };
     let want: Vec<f64> = codes.iter().enumerate().map(value).collect();
     for backend in BACKENDS {
-        let out = Case::new(&format!("dequant_{suffix}")).run(backend, &t);
-        assert_close(&format!("dequant_{suffix} {backend:?}"), &out["x"].values(), &want, 0.0);
+        let out = Case::new(&format!("quant.dequant_{suffix}")).run(backend, &t);
+        assert_close(
+            &format!("quant.dequant_{suffix} {backend:?}"),
+            &out["x"].values(),
+            &want,
+            0.0,
+        );
     }
 }

@@ -36,7 +36,7 @@ fn place(s: &mut Stage) -> Place {
 
 fn stage_fn(source: Source) -> StageFn {
     Box::new(move || {
-        stage(format!("pack_{}", source.name()), |s| match source {
+        stage(format!("gemm.pack_{}", source.name()), |s| match source {
             Source::F32 => pack_plain::<F32>(s.view("w"), s.view_mut("codes"), place(s), 1),
             Source::F16 => pack_plain::<F16>(s.view("w"), s.view_mut("codes"), place(s), 1),
             Source::BF16 => pack_plain::<BF16>(s.view("w"), s.view_mut("codes"), place(s), 2),
@@ -71,7 +71,7 @@ fn stage_fn(source: Source) -> StageFn {
     })
 }
 
-/// The implementation of `pack_<source>`.
+/// The implementation of `gemm.pack_<source>`.
 pub(crate) fn impls(source: Source) -> Vec<ImplDef> {
     let p = source.packed();
     let mut args = vec![Arg::tensor("w"), Arg::tensor("codes")];
@@ -92,7 +92,7 @@ pub(crate) fn impls(source: Source) -> Vec<ImplDef> {
 
 /// The packing kernel's name and staging.
 pub(super) fn kernel(source: Source) -> (String, StageFn) {
-    (format!("pack_{}.panels", source.name()), stage_fn(source))
+    (format!("gemm.pack_{}.panels", source.name()), stage_fn(source))
 }
 
 /// `[16, len]` codes of consecutive `k` to `[1, 16 * len]` in groups of `group`:

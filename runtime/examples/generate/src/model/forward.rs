@@ -167,7 +167,7 @@ pub(super) fn push_linear(
             .tensor("scale", &q.quantised.scale)
             .tensor("sum", &q.quantised.sum)
             .tensor("status", &q.status);
-        rec.push("quant_i8_group", args)?;
+        rec.push("quant.i8_group", args)?;
     }
     let input = Input { float: input, int8: int8.map(|q| &q.quantised) };
     for linear in group {

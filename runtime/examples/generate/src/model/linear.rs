@@ -184,12 +184,12 @@ fn pack_run(
         .into_iter()
         .map(|(name, t)| Ok((gemm_operand(name)?, t)))
         .collect::<Result<Vec<_>>>()?;
-    let op = format!("gemm_{}", packed_name(first.ty));
+    let op = format!("gemm.{}", packed_name(first.ty));
     Ok(Linear { op, operands, start, n, blocks: first.ty.block_elems() > 1 })
 }
 
 fn pack_op(ty: TensorType) -> String {
-    format!("pack_{}", ty.name().to_lowercase())
+    format!("gemm.pack_{}", ty.name().to_lowercase())
 }
 
 /// Room for the panels of `n` columns, one buffer for each output of the packing op, whose contract says
