@@ -247,3 +247,17 @@ impl Random {
         self.next() % n
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loader_can_find_every_feature_that_a_target_needs() {
+        let known = tilewright::device::cpu::known_features();
+        for t in target::ALL {
+            let missing: Vec<_> = t.cpuid.iter().filter(|f| !known.contains(f)).collect();
+            assert!(missing.is_empty(), "`{}` needs {missing:?}: never picked", t.id);
+        }
+    }
+}

@@ -2,21 +2,28 @@
 
 /// Names of all features that are there and not masked, sorted.
 pub(super) fn detect(off: &[String]) -> Vec<String> {
-    let mut found = all();
-    found.retain(|name| !off.iter().any(|o| o == name));
+    let there = all().into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned());
+    let mut found: Vec<String> = there.filter(|name| !off.contains(name)).collect();
     found.sort();
     found
 }
 
+/// Names of all features that can be found, on whatever machine: a target that needs another is never
+/// picked.
+pub fn known_features() -> Vec<&'static str> {
+    all().into_iter().map(|(name, _)| name).collect()
+}
+
+/// Every known feature, and whether this machine has it.
 #[cfg(target_arch = "x86_64")]
-fn all() -> Vec<String> {
+fn all() -> Vec<(&'static str, bool)> {
     // The macro takes literals only.
     macro_rules! table {
         ($($name:tt),* $(,)?) => {
             [$(($name, std::arch::is_x86_feature_detected!($name))),*]
         };
     }
-    let rows = table![
+    let mut rows = table![
         "sse2",
         "sse3",
         "ssse3",
@@ -36,6 +43,7 @@ fn all() -> Vec<String> {
         "avxvnni",
         "avxifma",
         "gfni",
+        "sha",
         "vaes",
         "vpclmulqdq",
         "avx512f",
@@ -51,27 +59,24 @@ fn all() -> Vec<String> {
         "avx512vnni",
         "avx512bf16",
         "avx512fp16",
-    ];
-    let mut found: Vec<String> =
-        rows.iter().filter(|(_, there)| *there).map(|(name, _)| (*name).to_owned()).collect();
-    found.extend(amx());
-    found
+    ]
+    .to_vec();
+    rows.extend(amx());
+    rows
 }
 
 /// AMX is there when the processor has it, the system saves its registers, and grants them.
 #[cfg(target_arch = "x86_64")]
-fn amx() -> Vec<String> {
+fn amx() -> [(&'static str, bool); 3] {
     let (leaf1, leaf7) = (std::arch::x86_64::__cpuid(1), std::arch::x86_64::__cpuid_count(7, 0));
     let osxsave = leaf1.ecx >> 27 & 1 == 1;
-    if !osxsave || leaf7.edx >> 24 & 1 == 0 || !super::driver::permit_amx() {
-        return Vec::new();
-    }
-    let rows = [("amx-tile", 24), ("amx-bf16", 22), ("amx-int8", 25)];
-    rows.iter().filter(|(_, b)| leaf7.edx >> b & 1 == 1).map(|(n, _)| (*n).to_owned()).collect()
+    let usable = osxsave && leaf7.edx >> 24 & 1 == 1 && super::driver::permit_amx();
+    let there = |bit: u32| usable && leaf7.edx >> bit & 1 == 1;
+    [("amx-tile", there(24)), ("amx-bf16", there(22)), ("amx-int8", there(25))]
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn all() -> Vec<String> {
+fn all() -> Vec<(&'static str, bool)> {
     Vec::new()
 }
 

@@ -19,6 +19,7 @@ mod driver;
 mod features;
 mod graph;
 
+pub use features::known_features;
 use graph::{Recording, Replayable};
 
 /// How a CPU device is made.
